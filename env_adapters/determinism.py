@@ -16,7 +16,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from env_adapters.slot_checks import check_slots
 from env_adapters.suite_names import check_suite
+from reglue.environments.environment import Environment
 from reglue.environments.world import Cell, Restorable, Seeded, Step, Suite, World
 from reglue.errors import NotDeterministic, brief
 from reglue.messages.agent_messages import Phase
@@ -28,7 +30,12 @@ Frame: TypeAlias = Mapping[str, npt.NDArray[Any]]
 
 
 def check_determinism(
-    suite: Suite, *, cells: Sequence[Cell] = (), episodes: int = 4, steps: int = 40, seed: int = 0
+    suite: Suite | Environment,
+    *,
+    cells: Sequence[Cell] = (),
+    episodes: int = 4,
+    steps: int = 40,
+    seed: int = 0,
 ) -> None:
     """Play the same episodes after different histories, and compare them.
 
@@ -37,7 +44,8 @@ def check_determinism(
     played may still differ.
 
     Args:
-        suite: Makes the worlds.
+        suite: Makes the worlds. Of a `reglue.Environment` it tests only whether slots leave
+            each other alone, as it says (see `whole_turns`).
         cells: The episodes to play; by default `episodes` random cells.
         episodes: The number of random cells.
         steps: The most actions in an episode; all are random.
@@ -45,8 +53,12 @@ def check_determinism(
 
     Raises:
         NotDeterministic: The first difference.
-        NotAnEnvironment: `suite` is no suite. Other exceptions are the environment's.
+        NotAnEnvironment: `suite` is no suite, or its slots change each other. Other exceptions are
+            the environment's.
     """
+    if isinstance(suite, Environment):
+        check_slots(suite)
+        return
     check_suite(suite, f"got {brief(suite)}")
     rngs = [Rng(seed, episode) for episode in range(len(cells) or episodes)]
     if cells:

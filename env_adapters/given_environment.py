@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from env_adapters.disk_cache import keep_cache_folder
+from env_adapters.jax_batch import jax_batch_of
 from reglue.environments.environment import Environment
 from reglue.environments.environment_objects import environment_of
 from reglue.errors import NotAnEnvironment, UsageError, brief
@@ -28,6 +29,7 @@ def given_environment(
     Raises NotAnEnvironment; UsageError, also for arguments that it does not take.
     """
     from env_adapters.gymnasium.gymnasium_suite import make_suite  # costs 30 ms
+    from env_adapters.gymnasium.vector_batch import batch_of
 
     keep_cache_folder()
     made = candidate
@@ -37,14 +39,19 @@ def given_environment(
     elif arguments and not isinstance(candidate, type):
         wanted = "its class, a function that makes it, or no args"
         raise UsageError("environment_args", got=f"{dict(arguments)} for an object", wanted=wanted)
-    environment = environment_of(made, arguments)
+    environment = (
+        batch_of(made, arguments, candidate)
+        or jax_batch_of(made, arguments)
+        or environment_of(made, arguments)
+    )
     if environment is None:
         wanted = (
-            f"a name such as {name}, a gymnasium.Env, a suite of worlds, a reglue.Environment, or "
-            "a function that makes one"
+            f"a name such as {name}, a gymnasium.Env or VectorEnv, one in JAX, a suite of "
+            "worlds, a reglue.Environment, or a function that makes one"
         )
         raise NotAnEnvironment(what, got=brief(made), wanted=wanted)
-    return environment, _name(made)
+    is_pair = isinstance(made, tuple)  # of an environment and its params
+    return environment, next(iter(environment.variants)) if is_pair else _name(made)
 
 
 def _name(candidate: Any) -> str:

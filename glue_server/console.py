@@ -3,39 +3,33 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from contextlib import suppress
 from contextvars import ContextVar
 from pathlib import Path
-
-from rich.console import Console, ConsoleOptions, RenderableType
-from rich.segment import Segment
+from typing import TYPE_CHECKING
 
 from reglue.errors import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _BEGAN_IN: ContextVar[str] = ContextVar("_BEGAN_IN", default="")  # a command's working directory
 
 
-class PrintableConsole(Console):
-    """Shows no control characters of others, whatever is printed: names may be a stranger's."""
-
-    def render(
-        self, renderable: RenderableType, options: ConsoleOptions | None = None
-    ) -> Iterator[Segment]:
-        """As rich does; its own control codes and styles stay."""
-        for each in super().render(renderable, options):
-            yield each if each.control else each._replace(text=printable(each.text))
-
-
 def console(*, stderr: bool = False) -> Console:
     """The console for results, on stdout; for progress beside JSON, on stderr."""
+    from glue_server.printable_console import PrintableConsole
+
     return PrintableConsole(stderr=stderr)
 
 
 def say(words: str, output: Console | None = None) -> None:
     """Print a line for people as it is, but for its paths, which are short."""
     shown = with_short_paths(words)
-    (output or console()).print(shown, markup=False, highlight=False, soft_wrap=True)
+    if output is None:
+        print(printable(shown), flush=True)
+    else:
+        output.print(shown, markup=False, highlight=False, soft_wrap=True)
 
 
 def begin_here() -> None:

@@ -29,7 +29,7 @@ from glue_server.peers.hosts import (
     join_command,
 )
 from glue_server.processes.interrupts import uninterrupted
-from glue_server.routines.seeds import check_secret
+from glue_server.routines.secret import check_secret
 from glue_server.routines.state_machine import StateMachine
 from glue_server.timeouts import Timeouts
 from reglue.environments.environment import Environment, Worlds

@@ -7,11 +7,12 @@ makes the flags of a command from such a declaration.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
-from typer import Option
 
 from glue_server.timeouts import Timeouts
 from reglue.errors import BadArgument, UnknownName, joined, setting
@@ -25,30 +26,34 @@ HOSTING = "Hosting: who may connect, and how"
 LIMITS = "Time limits (an agent that exceeds one fails)"
 
 
+@dataclass(frozen=True)
+class Flag:
+    """The flag of a setting, from which `commands.flags` makes Typer's."""
+
+    help: str
+    panel: str | None  # in which the help shows it
+    names: tuple[str, ...]  # empty: the setting's own
+    metavar: str | None
+    envvar: str | None
+    parser: Callable[[str], object] | None
+
+
 def flag(
     text: str,
     panel: str | None = None,
     *names: str,
     metavar: str | None = None,
     envvar: str | None = None,
-    parser: Any = None,
-) -> Any:
+    parser: Callable[[str], object] | None = None,
+) -> Flag:
     """The flag of a setting. Without a panel it is among those that most people need.
 
     `text` does not say the default: the help adds it from the declaration.
     """
-    return Option(
-        *names,
-        help=text,
-        rich_help_panel=panel,
-        metavar=metavar,
-        envvar=envvar,
-        parser=parser,
-        show_envvar=False,
-    )
+    return Flag(text, panel, names, metavar, envvar, parser)
 
 
-def token_flag(name: str, role: str, variable: str) -> Any:
+def token_flag(name: str, role: str, variable: str) -> Flag:
     """The flag of the token of one role."""
     text = (
         f"secret that an {role} must send (default: a random one, which is printed); better in "
@@ -57,7 +62,7 @@ def token_flag(name: str, role: str, variable: str) -> Any:
     return flag(text, HOSTING, name, metavar="TOKEN", envvar=variable)
 
 
-def limit(text: str) -> Any:
+def limit(text: str) -> Flag:
     """The flag of a time limit."""
     return flag(text, LIMITS, metavar="SECONDS")
 
@@ -65,7 +70,7 @@ def limit(text: str) -> Any:
 class SettingsGroup(BaseModel):
     """Settings that belong together; a program's are several groups."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class ListenSettings(SettingsGroup):
@@ -158,7 +163,8 @@ class TimeSettings(SettingsGroup):
     )
     step_timeout: Annotated[Seconds, limit("for every other turn")] = Timeouts.step_s
     environment_timeout: Annotated[
-        Seconds, limit("for each call of environments, in workers or connected")
+        Seconds,
+        limit("for each call of environments, in workers or connected; in this process none"),
     ] = Timeouts.environment_s
     bank: Annotated[
         Amount, limit("that slow turns may use beyond --step-timeout, in all of a run")

@@ -1,6 +1,6 @@
 """The console script's first lines: a signal while modules load exits without a traceback.
 
-A module of its own, as importing `reglue` takes a while already.
+A module of its own: importing anything takes a while.
 """
 
 from __future__ import annotations

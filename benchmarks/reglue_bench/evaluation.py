@@ -28,9 +28,8 @@ from reglue.tools.loading import check_guarded
 from reglue_bench.benchmark.benchmark import Benchmark, make_plan
 from reglue_bench.benchmark.declared import Declared
 from reglue_bench.benchmark.source import is_file, named_source
-from reglue_bench.datasets.recorded_dataset import write_recorded
-from reglue_bench.datasets.source import check_extra
 from reglue_bench.engines.run_server import RunServer
+from reglue_bench.global_randomness import unchanged_randomness
 from reglue_bench.options import AgentOptions
 from reglue_bench.plan_settings import PlanSettings
 from reglue_bench.plans.plan import Plan
@@ -63,6 +62,9 @@ def evaluate(
 ) -> Result:
     """Play a benchmark with an agent, and score it.
 
+    The random generators that this process shares (Python's, NumPy's, PyTorch's) are afterwards as
+    they were before, whatever was drawn.
+
     >>> import numpy as np
     >>> import reglue
     >>> def lean(observations):  # (rows, 4)
@@ -90,7 +92,10 @@ def evaluate(
         raise_faults: Raise if the agent or the environment failed in an episode, after
             everything is played and scored. False returns the result, whose text names the faults.
         watcher: Receives the progress of the run.
-        options: The flags of `reglue bench` with underscores, see Settings.
+        options: The flags of `reglue bench` with underscores, see Settings. `workers` processes
+            play a named environment; by default it plays in this process, until measured steps say
+            that workers pay. There nothing but Ctrl-C ends an environment that hangs, and one that
+            crashes ends the process: `workers=1` makes both a fault of an episode.
 
     Returns: The score.
 
@@ -109,7 +114,7 @@ def evaluate(
     watcher = watcher or NullObserver()
     out = None if out is None else Path(out).absolute()  # an environment may move elsewhere
     is_kept = out is not None
-    with interrupts_raised(out), ExitStack() as closing:
+    with interrupts_raised(out), unchanged_randomness(), ExitStack() as closing:
         if isinstance(benchmark, str):
             settings = read_settings(benchmark=benchmark, **named, **options)
             result = _play(
@@ -328,6 +333,8 @@ def carry_out(folder: Path, ledger: Ledger, request: Request, watcher: Observer)
     request = replace(request, plan=Plan.from_json(ledger.about["plan"]))
     recorded = is_recorded(folder, request)
     if recorded:
+        from reglue_bench.datasets.source import check_extra
+
         check_extra()
     with uninterrupted():
         session = Session(folder, ledger, request, watcher, began)
@@ -347,6 +354,8 @@ def carry_out(folder: Path, ledger: Ledger, request: Request, watcher: Observer)
 
 def _write_dataset(folder: Path, result: Result, say: Callable[[str], None]) -> None:
     """Write the dataset of a recorded run. After Ctrl-C `reglue dataset export` does it."""
+    from reglue_bench.datasets.recorded_dataset import write_recorded
+
     ended = result.ended_early
     is_interrupted = ended is not None and ended.status == "interrupted"
     if is_interrupted or interruptible(lambda: write_recorded(folder, say)):

@@ -13,6 +13,7 @@ from reglue.tools.loading import check_guarded
 from reglue_bench.benchmark.benchmark import Benchmark
 from reglue_bench.engines.run_environments import environment_of
 from reglue_bench.evaluation import check_faults, interrupts_raised, start
+from reglue_bench.global_randomness import unchanged_randomness
 from reglue_bench.options import Options
 from reglue_bench.plans.plan import Plan
 from reglue_bench.results.read_run import in_temporary_folder
@@ -33,7 +34,8 @@ class Evaluator:
 
     It makes its environments once, and reuses their simulators and starts. The rows are
     those of `evaluate`. The agent stays where it is: nothing of it is copied, pickled
-    or forked, so its networks stay on their device. Use it in one thread.
+    or forked, so its networks stay on their device. The random generators that this process shares
+    stay as they are, as with `evaluate`. Use it in one thread.
     """
 
     def __init__(self, benchmark: object, **options: Unpack[Options]) -> None:
@@ -56,9 +58,11 @@ class Evaluator:
             named = Benchmark.of(self._settings)
             if named.source.waits:
                 raise UsageError(f"{benchmark} waits for an environment to connect: use evaluate")
-            self.plan = named.resolve(self._settings.secret).plan
+            with unchanged_randomness():
+                self.plan = named.resolve(self._settings.secret).plan
         else:
-            self._settings, self.plan = self._hold(benchmark, options)
+            with unchanged_randomness():
+                self._settings, self.plan = self._hold(benchmark, options)
         self._folder = tempfile.TemporaryDirectory(prefix="reglue-")
 
     def __call__(
@@ -79,7 +83,7 @@ class Evaluator:
         if isinstance(agent, str):
             raise UsageError(got=f"the name {agent!r}", wanted="an object: evaluate starts agents")
         out = None if out is None else Path(out).absolute()  # an environment may move elsewhere
-        with interrupts_raised(out):
+        with interrupts_raised(out), unchanged_randomness():
             result = self._play(agent, out, watcher or NullObserver())
         if raise_faults:
             check_faults(result)
@@ -116,7 +120,8 @@ class Evaluator:
     def close(self) -> None:
         """End its environments, for good."""
         self._is_closed = True
-        self._close_environment()
+        with unchanged_randomness():
+            self._close_environment()
         self._folder.cleanup()
 
     def __enter__(self) -> Self:

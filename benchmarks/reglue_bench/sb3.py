@@ -39,10 +39,10 @@ _OURS: Mapping[str, str] = {"eval_env": "benchmark", "n_eval_episodes": "num_epi
 class EvalCallback(EventCallback):  # type: ignore[misc] # SB3 is large, and mypy does not read it
     """Evaluates the model every `eval_freq` calls, logs its score and keeps the best model.
 
-    As SB3's callback of this name, but the environments are the benchmark's own, in processes of
-    their own, and every evaluation plays the same seeds. Nothing of the training is seeded or
-    reset, so it goes on as if there were no callback. It takes SB3's keywords and has SB3's
-    attributes; `last_result` is the last evaluation's Result.
+    As SB3's callback of this name, but the environments are the benchmark's own, and every
+    evaluation plays the same seeds. Nothing of the training is seeded or reset, and the random
+    generators of this process stay as they are, so it goes on as if there were no callback. It
+    takes SB3's keywords and has SB3's attributes; `last_result` is the last evaluation's Result.
 
     It logs `eval/mean_reward`, its interval `eval/mean_reward_low` and `eval/mean_reward_high`,
     `eval/mean_ep_length`, and where episodes succeed `eval/success_rate`.

@@ -29,7 +29,7 @@ from glue_server.host_settings import (
     token_flag,
 )
 from glue_server.processes.sandbox import SandboxName
-from glue_server.routines.seeds import check_secret
+from glue_server.routines.secret import check_secret
 from glue_server.timeouts import Timeouts
 from reglue.errors import setting
 from reglue_bench.plan_settings import INFORMATION, PLAY, PlanSettings
@@ -140,8 +140,10 @@ class ExecutionSettings(TimeSettings):
     workers: Annotated[
         Annotated[int, Field(ge=0)] | None,
         flag(
-            "environment processes (default: one for each core, online 0). With 0 environments run "
-            "in this process, and only Ctrl-C ends one that hangs"
+            "environment processes (default: environments play in this process, and move to one "
+            "process for each core if measured steps say that it pays; Meta-World's and those with "
+            "a secret or an environment timeout are there at once; online 0). In this process only "
+            "Ctrl-C ends one that hangs"
         ),
     ] = None
     engine: Annotated[

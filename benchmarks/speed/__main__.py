@@ -21,6 +21,7 @@ from speed.sections import (
     engines,
     evaluation_speed,
     growth,
+    light_speed,
     stepped_speed,
     steps_speed,
     turns,
@@ -35,6 +36,7 @@ SECTIONS: dict[str, Callable[[Scale, Watch], Section]] = {
     "pieces": turns.pieces,
     "growth": growth.growth,
     "arcade": steps_speed.arcade,
+    "light": light_speed.light,
     "stepped": stepped_speed.stepped,
     "engines": engines.engines,
     "competition": competition_speed.on_sqlite,
@@ -105,7 +107,7 @@ def _print(section: Section, console: Console) -> None:
     console.print(f"[bold]{section.title}[/]")
     figures = Table(box=None, show_header=False)
     for series in section.series:
-        figures.add_row(series.name, f"{number(series.median)} {series.unit}")
+        figures.add_row(series.name, f"{number(series.figure)} {series.unit}")
     for claim in section.claims:
         times = "×" if claim.theirs else ""
         figures.add_row(claim.what, number(section.value(claim)) + times)

@@ -8,9 +8,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from statistics import median
 from typing import IO, Any, Literal, Protocol, Self
 
@@ -22,11 +24,12 @@ class Series:
     name: str
     unit: str
     samples: tuple[float, ...]
+    is_least: bool = False  # the figure is the least sample: of processor time
 
     @property
-    def median(self) -> float:
+    def figure(self) -> float:
         """The figure of all rounds."""
-        return median(self.samples)
+        return min(self.samples) if self.is_least else median(self.samples)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +56,12 @@ class Section:
 
     def value(self, claim: Claim) -> float | None:
         """The claim's figure; None if one of its series is missing."""
-        medians = {each.name: each.median for each in self.series}
-        if claim.ours not in medians or (claim.theirs and claim.theirs not in medians):
+        figures = {each.name: each.figure for each in self.series}
+        if claim.ours not in figures or (claim.theirs and claim.theirs not in figures):
             return None
         if claim.theirs is None:
-            return medians[claim.ours]
-        ratio = medians[claim.ours] / medians[claim.theirs]
+            return figures[claim.ours]
+        ratio = figures[claim.ours] / figures[claim.theirs]
         return ratio if claim.compared == "ours/theirs" else 1.0 / ratio
 
 
@@ -189,18 +192,44 @@ class Helper(_Program):
     def __init__(self, module: str, *arguments: str) -> None:
         super().__init__(module, arguments)
 
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self._process.pid
+
     def line(self) -> str:
         """Its first line: where it listens."""
         return self._out.readline().strip()
 
 
 def serve(measure: Callable[..., Mapping[str, Any]]) -> None:
-    """Answer each line of keywords with what `measure` finds."""
+    """Answer each line of keywords with what `measure` finds, and with what that cost.
+
+    `processor_s` is the processor time of this process and of all that it has started.
+    """
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what else is printed goes to the errors
     for line in sys.stdin:
-        answers.write(json.dumps(dict(measure(**json.loads(line)))) + "\n")
+        before_s = processor_s(os.getpid())
+        found = dict(measure(**json.loads(line)))
+        found["processor_s"] = processor_s(os.getpid()) - before_s
+        answers.write(json.dumps(found) + "\n")
         answers.flush()
+
+
+def processor_s(pid: int) -> float:
+    """Seconds of processor time of a process and its living descendants; 0 without /proc."""
+    times, children = dict[int, int](), defaultdict[int, list[int]](list)
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has ended
+            fields = file.read_text().rpartition(")")[2].split()
+            number, parent = int(file.parent.name), int(fields[1])
+            times[number] = int(fields[11]) + int(fields[12])  # user, system
+            children[parent].append(number)
+    family = [pid]
+    for each in family:
+        family += children[each]
+    return sum(times.get(each, 0) for each in family) / os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +272,7 @@ class Program:
     arguments: tuple[str, ...]
     steps: int  # each of all its slots
     asked: Mapping[str, object] = field(default_factory=dict)
+    cost: str = ""  # the name of the series of its processor time a step, if that is wanted
 
 
 def rates(
@@ -254,14 +284,17 @@ def rates(
     watch: Watch,
     per: float = 1.0,
 ) -> tuple[tuple[Series, ...], tuple[str, ...]]:
-    """Steps a second (times `per`) of each, and who could not be measured."""
+    """Steps a second (times `per`) of each, and who could not be measured.
+
+    Behind them comes the processor time of those that have a name for it.
+    """
     notes: list[str] = []
     with ExitStack() as closing:
-        ready: dict[str, Measure] = {}
+        ready: dict[str, _Rate] = {}
         for program in programs:
             watch(f"start {program.name}")
             contender = closing.enter_context(Contender(program.module, *program.arguments))
-            measure = _rate_of(contender, program, scale, per)
+            measure = _Rate(contender, program, scale, per)
             try:
                 measure()  # warms it up
             except ContenderFailed as failed:
@@ -270,16 +303,27 @@ def rates(
                 )
             else:
                 ready[program.name] = measure
-        return interleave(ready, unit, rounds=rounds, watch=watch), tuple(notes)
+        series = interleave(ready, unit, rounds=rounds, watch=watch)
+    costs = [
+        Series(rate.program.cost, "µs of processor time a step", tuple(rate.costs_us[1:]))
+        for rate in ready.values()
+        if rate.program.cost
+    ]
+    return (*series, *costs), tuple(notes)
 
 
-def _rate_of(
-    contender: Contender, program: Program, scale: Scale, per: float
-) -> Callable[[], float]:
-    steps = scale.of(program.steps, max(20, program.steps // 20))
+class _Rate:
+    """Measures a contender; its first repetition warms it up."""
 
-    def measure() -> float:
-        measured = contender.measure(steps=steps, **program.asked)
-        return per * float(measured["steps"]) / float(measured["seconds"])
+    def __init__(self, contender: Contender, program: Program, scale: Scale, per: float) -> None:
+        self.program = program
+        self.costs_us: list[float] = []  # of each repetition, a step, over all its processes
+        self._contender = contender
+        self._steps = scale.of(program.steps, max(20, program.steps // 20))
+        self._per = per
 
-    return measure
+    def __call__(self) -> float:
+        measured = self._contender.measure(steps=self._steps, **self.program.asked)
+        steps = float(measured["steps"])
+        self.costs_us.append(1e6 * float(measured["processor_s"]) / steps)
+        return self._per * steps / float(measured["seconds"])

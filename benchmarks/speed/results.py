@@ -105,7 +105,8 @@ def _section(stored: Mapping[str, Any]) -> Section:
         title=stored["title"],
         about=stored["about"],
         series=tuple(
-            Series(each["name"], each["unit"], tuple(each["samples"])) for each in stored["series"]
+            Series(each["name"], each["unit"], tuple(each["samples"]), each.get("is_least", False))
+            for each in stored["series"]
         ),
         claims=tuple(Claim(**each) for each in stored["claims"]),
         notes=tuple(stored["notes"]),
@@ -118,8 +119,8 @@ _INTRODUCTION = f"""# Speed
 
 Written by `{COMMAND}`, which measures all of it again; `make speed ONLY=turns` one section,
 `.venv-speed/bin/python -m speed --help` says what else there is. Contenders take
-turns (A B A B …), a figure is the median of its rounds, and what counts are the ratios in one run
-on one machine. `build/speed/results.json` has every sample then.
+turns (A B A B …), a figure is the median of its rounds (of processor time the least), and what
+counts are the ratios in one run on one machine. `build/speed/results.json` has every sample then.
 
 ![How many times as fast Reglue is as each peer](results.svg)
 """
@@ -162,7 +163,7 @@ def _sections(results: Results) -> Iterator[str]:
     for name, section in results.sections.items():
         yield f"## {section.title}\n"
         yield f"`make speed ONLY={name}`, {results.dates[name]}. {section.about}\n"
-        yield "| | median | lowest | highest | rounds |"
+        yield "| | figure | lowest | highest | rounds |"
         yield "| --- | --: | --: | --: | --: |"
         yield from map(_series, section.series)
         yield ""
@@ -173,7 +174,7 @@ def _sections(results: Results) -> Iterator[str]:
 
 def _series(series: Series) -> str:
     low, high = min(series.samples), max(series.samples)
-    figure = f"{number(series.median)} {series.unit}".strip()
+    figure = f"{number(series.figure)} {series.unit}".strip()
     return f"| {series.name} | {figure} | {number(low)} | {number(high)} | {len(series.samples)} |"
 
 

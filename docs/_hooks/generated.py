@@ -24,10 +24,10 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
-from typer.models import OptionInfo
 
 from docs._hooks.doxygen import Headers
 from glue_server.commands.command import Command, Commands
+from glue_server.host_settings import Flag
 from reglue_bench.kit.language import LANGUAGES
 from reglue_bench.kit.writing import write_project
 from reglue_bench.runs.ledger.storage import make_tables
@@ -261,7 +261,7 @@ def _default(field: FieldInfo) -> str:
 
 def _about(field: FieldInfo, comment: str) -> str:
     """Its description, the help of its flag, or a comment in the source."""
-    helps = [each.help for each in field.metadata if isinstance(each, OptionInfo)]
+    helps = [each.help for each in field.metadata if isinstance(each, Flag)]
     return field.description or next(iter(helps), None) or comment
 
 

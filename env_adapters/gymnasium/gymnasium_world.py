@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -24,8 +25,9 @@ from reglue.environments.validation import conforming_flag, conforming_reward, s
 from reglue.environments.world import Cell, Step
 from reglue.errors import BadArgument, NotAnEnvironment, UnknownName, UsageError, brief
 from reglue.messages.agent_messages import Phase
+from reglue.messages.environment_messages import Played
 from reglue.rng import Rng
-from reglue.spec import Array, Arrays
+from reglue.spec import Array, Arrays, TaskSpec
 
 _DRIVER = "SDL_VIDEODRIVER"
 
@@ -109,11 +111,44 @@ class GymnasiumWorld:
 
         In EVALUATE an episode terminates at its first success.
         """
-        live = self._live()
+        self._live()
         chosen = self._actions.value(action, clip=self.clips)
-        observation, reward, terminated, truncated, info = _parts("step", self._env.step(chosen))
+        observation, reward, terminated, truncated, success = self._take(chosen)
+        seen = self._observations.arrays(observation)
+        return Step(reward, seen, terminated, truncated, success)
+
+    def writes(self, spec: TaskSpec) -> bool:
+        """See RowWorld."""
+        ours = (self._observations.specs, self._actions.specs)
+        return ours == (spec.observations, spec.actions)
+
+    def values(self, actions: Arrays) -> Sequence[Any]:
+        """See RowWorld: values of the action space."""
+        return self._actions.values(actions, clip=self.clips)
+
+    def step_into(self, answer: Played, at: int, action: Any) -> None:
+        """See RowWorld."""
+        observation, reward, terminated, truncated, success = self._take(action)
+        self._observations.put(answer.observations, at, observation)
+        answer.rewards[at] = reward
+        if terminated:
+            answer.terminated[at] = True
+        if truncated:
+            answer.truncated[at] = True
+        if success:
+            answer.success[at] = True
+
+    def _take(self, action: Any) -> tuple[Any, float, bool, bool, bool]:
+        """Take one step: its observation and reward, and whether it terminated, was truncated and
+        is a success.
+        """
+        live = self._episode or self._live()
+        answer = self._env.step(action)
+        if type(answer) is not tuple or len(answer) != 5 or type(answer[4]) is not dict:
+            answer = _parts("step", answer)
+        observation, reward, terminated, truncated, info = answer
         live.steps += 1
-        success = _success(info)
+        success = bool(info) and _success(info)
         if type(terminated) is not bool:  # few steps pay for the call
             terminated = conforming_flag("terminated", terminated)
         if type(truncated) is not bool:
@@ -121,13 +156,9 @@ class GymnasiumWorld:
         terminated = terminated or (success and live.cell.phase == Phase.EVALUATE)
         if terminated or truncated:
             self._episode = None
-        return Step(
-            reward=conforming_reward(reward),
-            observation=self._observations.arrays(observation),
-            terminated=terminated,
-            truncated=truncated,
-            success=success,
-        )
+        if type(reward) is not float or not math.isfinite(reward):
+            reward = conforming_reward(reward)
+        return observation, reward, terminated, truncated, success
 
     def render(self) -> Array | None:
         """The environment's picture; None unless its `render_mode` is "rgb_array"."""
@@ -159,7 +190,7 @@ class GymnasiumWorld:
 
     def _reset(self, env: Any, cell: Cell) -> Any:
         clear_physics(env.unwrapped)
-        seed = cell.seed if cell.seeds_reset else Rng(cell.seed, cell.repeat).below(_SEEDS)
+        seed = reset_seed(cell)
         if getattr(env.unwrapped, "takes_progress", False):
             run = {"episode": cell.repeat, "steps": cell.steps}
             return _parts("reset", env.reset(seed=seed, options=run))[0]
@@ -177,6 +208,11 @@ class GymnasiumWorld:
         if self._episode is None:
             raise UsageError("no episode is running; call start first")
         return self._episode
+
+
+def reset_seed(cell: Cell) -> int:
+    """The seed of the reset that begins a cell's episode."""
+    return cell.seed if cell.seeds_reset else Rng(cell.seed, cell.repeat).below(_SEEDS)
 
 
 def clear_physics(env: Any) -> None:
@@ -198,8 +234,6 @@ _PARTS = {
 def _parts(routine: str, answer: Any) -> Any:
     """The result of `reset` or `step`. Raises NotAnEnvironment if it is not Gymnasium's tuple."""
     wanted = _PARTS[routine]
-    if type(answer) is tuple and len(answer) == len(wanted) and type(answer[-1]) is dict:
-        return answer  # the common case, checked once
     if not isinstance(answer, (tuple, list)) or len(answer) != len(wanted):
         raise NotAnEnvironment(
             f"{routine}() returned {brief(answer)}, wanted ({', '.join(wanted)})"

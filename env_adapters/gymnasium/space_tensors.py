@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from env_adapters.gymnasium_library import gymnasium
-from reglue.environments.validation import conforming_array
+from reglue.environments.validation import conforming_array, conforming_rows
 from reglue.errors import BadArgument, IllegalAction, NotAnEnvironment, UnknownName, brief
 from reglue.spec import Array, Arrays, Box, Discrete, MultiBinary, MultiDiscrete, TensorSpec
 from reglue.texts import Text, text_row
@@ -22,6 +22,8 @@ _WHY_NOT: Mapping[str, str] = {
     "Sequence": "its values differ in length",
     "OneOf": "its values differ in kind",
 }
+
+_ALL = (-np.inf, np.inf)  # limits, if all integers of a dtype are legal
 
 
 class Tensors:
@@ -66,11 +68,16 @@ class Tensors:
         return some
 
     def arrays(self, value: Any) -> Arrays:
-        """A value of the space as arrays, by name; copies.
+        """A value of the space as arrays, by name; copies, since some environments go on writing to
+        the array that they return.
 
         Raises NotAnEnvironment for a value without such arrays. Numbers outside the space are not
         refused.
         """
+        return {name: np.array(array) for name, array in self._views(value).items()}
+
+    def _views(self, value: Any) -> Arrays:
+        """As `arrays`; they may be the value's own."""
         if self._is_single:
             leaf = self._leaves[0]
             return {leaf.tensor.name: leaf.array(value)}
@@ -85,6 +92,59 @@ class Tensors:
                 raise NotAnEnvironment(leaf.what, got=brief(value), wanted=wanted) from None
             arrays[leaf.tensor.name] = leaf.array(inner)
         return arrays
+
+    def put(self, columns: Arrays, at: int, value: Any) -> None:
+        """Write a value of the space into a row of `columns`, name -> (rows, *shape).
+
+        Raises NotAnEnvironment as `arrays`, and for another shape.
+        """
+        leaf = self._leaves[0]
+        if self._is_single and type(value) is np.ndarray and leaf.is_own(value):
+            columns[leaf.tensor.name][at] = value  # the common case, in one check
+            return
+        arrays = self._views(value)
+        for tensor in self.specs:
+            columns[tensor.name][at] = conforming_rows(arrays, tensor)
+
+    def values(self, arrays: Arrays, *, clip: bool = False) -> Sequence[Any]:
+        """Rows of arrays, (rows, *shape), as a value of the space each.
+
+        They are checked and copied together where the space is one tensor. Raises IllegalAction if
+        a row does not fit.
+        """
+        first = self._leaves[0]
+        rows = arrays[first.tensor.name]
+        if self._is_single and first.are_legal(rows):
+            return first.values(rows, clip)
+        return [
+            self.value({name: rows[row] for name, rows in arrays.items()}, clip=clip)
+            for row in range(len(rows))
+        ]
+
+    def parts(self, value: Any) -> list[Any]:
+        """The parts of a value of the space, or of a batch of them, in the order of `specs`.
+
+        Raises NotAnEnvironment for a value without such parts.
+        """
+        parts = []
+        for leaf in self._leaves:
+            inner = value
+            try:
+                for key in leaf.path:
+                    inner = inner[key]
+            except (KeyError, IndexError, TypeError):
+                wanted = f"one of {self.space}"
+                raise NotAnEnvironment(leaf.what, got=brief(value), wanted=wanted) from None
+            parts.append(inner if leaf.start is None else inner - leaf.start)
+        return parts
+
+    def batch(self, arrays: Arrays) -> Any:
+        """Rows of arrays, (rows, *shape), as a batch of values of the space; not checked."""
+        values = {
+            leaf.path: arrays[leaf.tensor.name] + (0 if leaf.start is None else leaf.start)
+            for leaf in self._leaves
+        }
+        return values[()] if self._is_single else _joined(self.space, (), values)
 
     def value(self, arrays: Arrays, *, clip: bool = False) -> Any:
         """Arrays as the value of the space. Raises IllegalAction if they do not fit.
@@ -106,24 +166,44 @@ class _Leaf:
     path: tuple[Any, ...]
     space: Any
     tensor: TensorSpec
-    dtype: np.dtype[Any]  # the tensor's; stored here since each step reads it
+    dtype: np.dtype[Any]  # the tensor's, as is `shape`; stored here since each step reads them
+    shape: tuple[int, ...]
     is_box: bool
     is_text: bool
     start: Array | None  # of a MultiDiscrete that is shifted to 0
+    limits: tuple[Any, Any] | None  # of what the space contains; None: they do not say it
+
+    def is_own(self, value: Array) -> bool:
+        """Whether `value` is a row of the tensor as it is."""
+        return value.dtype == self.dtype and value.shape == self.shape and self.start is None
 
     def array(self, value: Any) -> Array:
-        """A copy, since some environments go on writing to the array that they return."""
-        if type(value) is np.ndarray and value.dtype == self.dtype:
-            return value.copy() if self.start is None else value - self.start
+        """May be `value` itself."""
+        if type(value) is np.ndarray and value.dtype == self.dtype and self.start is None:
+            return value
         if self.is_text:
             return self._encoded(value)
-        array = conforming_array(self.what, value, self.dtype, copy=True)
+        array = conforming_array(self.what, value, self.dtype)
         return array if self.start is None else array - self.start
 
     def _encoded(self, text: Any) -> Array:
         if not self.space.contains(text):
             raise NotAnEnvironment(self.what, got=brief(text), wanted=f"one of {self.space}")
         return text_row(text, self.tensor.size)
+
+    def are_legal(self, rows: Array) -> bool:
+        """Whether all rows, (rows, *shape), are known to be legal, by one look at them."""
+        if self.limits is None or rows.dtype != self.dtype:
+            return False
+        low, high = self.limits
+        return 0 not in ((rows >= low) & (rows <= high)).tobytes()
+
+    def values(self, rows: Array, clip: bool) -> Sequence[Any]:
+        """Legal rows as values of the space, in an array of their own."""
+        own = np.array(rows) if self.start is None else rows + self.start
+        if clip and self.is_box:
+            own = np.clip(own, self.space.low, self.space.high)
+        return list(own)
 
     def value(self, array: Array, clip: bool) -> Any:
         """A number where the shape is (). Raises IllegalAction."""
@@ -179,12 +259,29 @@ def _leaf(path: tuple[Any, ...], space: Any, name: str) -> _Leaf:
         space=space,
         tensor=tensor,
         dtype=tensor.numpy_dtype,
+        shape=tensor.shape,
         is_box=isinstance(space, spaces.Box),
         is_text=isinstance(space, spaces.Text),
         start=space.start
         if isinstance(tensor.domain, MultiDiscrete) and space.start.any()
         else None,
+        limits=_limits(space, tensor),
     )
+
+
+def _limits(space: Any, tensor: TensorSpec) -> tuple[Any, Any] | None:
+    """The least and the greatest legal numbers; of a Box the finite ones, which may be clipped.
+
+    None for texts, for a class of somebody's own, and for a Box of one number without axes, whose
+    values are arrays.
+    """
+    spaces = gymnasium().spaces
+    if type(space) is spaces.Box and space.shape:
+        finite = np.finfo(space.dtype) if space.dtype.kind == "f" else None
+        return _ALL if finite is None else (finite.min, finite.max)
+    if type(space) in (spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary):
+        return tensor.limits or _ALL
+    return None
 
 
 def _tensor(name: str, space: Any) -> TensorSpec:

@@ -85,8 +85,10 @@ class TimeBudget:
 
     def _left_s(self, call: Call) -> float:
         """What is left of a step's time to the slot of the call that was asked for first."""
-        step_s = self._step_s(call)
-        if not self._held_s or not isinstance(call, Turn) or call.phase is Phase.TRAIN:
+        if not isinstance(call, Turn):
+            return self._timeouts.first_step_s
+        step_s = self._timeouts.first_step_s if self._is_first_turn else self._timeouts.step_s
+        if not self._held_s or call.phase is Phase.TRAIN:
             return step_s
         slots = (*call.steps.slots.tolist(), *call.starts.slots.tolist())
         return max(0.0, step_s - max((self._held_s.get(slot, 0.0) for slot in slots), default=0.0))
@@ -126,10 +128,6 @@ class TimeBudget:
             )
         if self._adapt_s == 0 and _adapts(call):
             raise AgentTimeout("the agent has used up its time to adapt")
-
-    def _step_s(self, call: Call) -> float:
-        is_later_turn = isinstance(call, Turn) and not self._is_first_turn
-        return self._timeouts.step_s if is_later_turn else self._timeouts.first_step_s
 
 
 def _adapts(call: Call) -> bool:

@@ -15,7 +15,6 @@ import typer
 from typer.core import TyperCommand
 
 from glue_server.console import begin_here, with_short_paths
-from glue_server.host_settings import got_and_wanted
 from glue_server.processes.interrupts import interrupt
 from reglue.errors import BadArgument, ReglueError, UsageError, is_interrupt, printable
 
@@ -113,6 +112,8 @@ class _Parsing(TyperCommand):
         except typer.BadParameter as error:
             problems: Sequence[Any] = getattr(error.__cause__, "errors", list)()  # pydantic's
             if problems:
+                from glue_server.host_settings import got_and_wanted
+
                 what, facts = got_and_wanted(problems[0])
                 error.message = BadArgument(what, **facts).args[0]
             raise

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from rich.console import Console
 from rich.text import Text
@@ -17,14 +17,14 @@ from typer import Argument, Exit, Option
 
 from glue_server.commands.command import FAULTS, Command
 from glue_server.conformance.check import Level, Verdict
-from glue_server.conformance.check_runner import checks_of, run_checks
-from glue_server.conformance.checks import OF_GRPC_ALONE
-from glue_server.conformance.clients import AwaitedClients, Clients, StartedClients
-from glue_server.conformance.harness import Harness
-from glue_server.conformance.tcp_proxy import TcpProxy, UnixProxy
 from glue_server.console import console, say
 from reglue.errors import UsageError
+from reglue.tools.loading_modules import loading
 from reglue.version import PROTOCOL_MAJOR, PROTOCOL_MINOR
+
+if TYPE_CHECKING:
+    from glue_server.conformance.clients import Clients
+    from glue_server.conformance.tcp_proxy import TcpProxy
 
 
 class Role(enum.StrEnum):
@@ -84,6 +84,11 @@ def conformance(
 
     Exit codes: 0 every check passed; 1 a check failed; 2 wrong usage; 130 interrupted.
     """
+    with loading():
+        from glue_server.conformance.check_runner import checks_of, run_checks
+        from glue_server.conformance.checks import OF_GRPC_ALONE
+        from glue_server.conformance.harness import Harness
+
     checks = [
         check
         for check in checks_of(role, only, level)
@@ -129,6 +134,8 @@ def _socket_path(folder: Path, role: str) -> str:
 
 def _proxy(listen: str, unix_socket_path: str) -> TcpProxy:
     """A proxy at `listen`, over a Unix socket too if a path is given. Raises UsageError."""
+    from glue_server.conformance.tcp_proxy import TcpProxy, UnixProxy
+
     try:
         return (
             UnixProxy(unix_socket_path, listen=listen)
@@ -142,6 +149,8 @@ def _proxy(listen: str, unix_socket_path: str) -> TcpProxy:
 
 
 def _clients(cmd: str | None, log_file: Path, screen: Console) -> Clients:
+    from glue_server.conformance.clients import AwaitedClients, StartedClients
+
     if cmd is not None:
         return StartedClients(cmd, log_file)
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from copy import copy
 from functools import wraps
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel
-from typer.models import OptionInfo
+from typer import Option
 
+from glue_server.host_settings import Flag
 from reglue.errors import flag
-from reglue.tools.join import pairs
-from reglue.tools.loading import keywords_of
+from reglue.tools.keyword_words import keywords_of, pairs
 
 
 def takes(
@@ -26,10 +25,10 @@ def takes(
     """
     hints = get_type_hints(group)  # without what is Annotated
     options = {
-        name: _parameter(name, hints[name], option, group.model_fields[name].default)
+        name: _parameter(name, hints[name], declared, group.model_fields[name].default)
         for name in names
-        for option in group.model_fields[name].metadata
-        if isinstance(option, OptionInfo)
+        for declared in group.model_fields[name].metadata
+        if isinstance(declared, Flag)
     }
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -55,13 +54,20 @@ def takes(
     return decorate
 
 
-def _parameter(name: str, hint: Any, option: OptionInfo, default: object) -> inspect.Parameter:
+def _parameter(name: str, hint: Any, declared: Flag, default: object) -> inspect.Parameter:
     """The parameter of a setting: None unless the user gives it. Its help says the default."""
-    shown = copy(option)
-    if default_words := _words(default):
-        shown.help = f"{option.help} (default {default_words})"
+    default_words = _words(default)
+    option = Option(
+        *declared.names,
+        help=f"{declared.help} (default {default_words})" if default_words else declared.help,
+        rich_help_panel=declared.panel,
+        metavar=declared.metavar,
+        envvar=declared.envvar,
+        parser=declared.parser,
+        show_envvar=False,
+    )
     words = list[str] if get_origin(hint) is dict else hint
-    annotation: Any = Annotated[words | None, shown]
+    annotation: Any = Annotated[words | None, option]
     return inspect.Parameter(
         name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation
     )

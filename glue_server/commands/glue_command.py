@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
@@ -10,16 +10,12 @@ from glue_server.commands.command import Command
 from glue_server.commands.flags import takes
 from glue_server.console import say
 from glue_server.host_settings import HOSTING, HostSettings, TimeSettings, flag, read, token_flag
-from glue_server.peers.hub import ROLES, Hub
-from glue_server.peers.run_process import RunSettings
-from glue_server.peers.run_processes import RunProcesses, host_of, read_ports
-from glue_server.processes.interrupts import uninterrupted, wait_for_interrupt
-from glue_server.routines.seeds import check_secret
-from glue_server.rpc import GlueServer
-from glue_server.rpc.gateways.run_gateway import GatewayServer
-from glue_server.rpc.server import Listener
-from glue_server.rpc.tls.server_tls import server_tls
+from glue_server.routines.secret import check_secret
 from reglue.errors import UsageError, setting
+from reglue.tools.loading_modules import loading
+
+if TYPE_CHECKING:
+    from glue_server.rpc.server import Listener
 
 _PLACES = 128  # peers of each role; the glue refuses more
 _RUNS = "Runs"
@@ -77,8 +73,12 @@ class HubSettings(TimeSettings, HostSettings):
     @property
     def tokens(self) -> dict[str, str]:
         """The tokens from the flags, by role."""
-        values = (self.agent_token, self.environment_token, self.experiment_token)
-        return {role: token for role, token in zip(ROLES, values, strict=True) if token}
+        tokens = {
+            "agent": self.agent_token,
+            "environment": self.environment_token,
+            "experiment": self.experiment_token,
+        }
+        return {role: token for role, token in tokens.items() if token}
 
 
 @takes(HubSettings, ["listen", "runs", "reflection", *HubSettings.model_fields])
@@ -105,6 +105,12 @@ def glue(*, flags: dict[str, Any]) -> None:
 
 def _serve(settings: HubSettings) -> None:
     """Play all runs in this process."""
+    with loading():
+        from glue_server.peers.hub import ROLES, Hub
+        from glue_server.processes.interrupts import uninterrupted
+        from glue_server.rpc import GlueServer
+        from glue_server.rpc.tls.server_tls import server_tls
+
     server = GlueServer(
         settings.listen,
         token=settings.tokens,
@@ -127,6 +133,13 @@ def _serve(settings: HubSettings) -> None:
 
 def _serve_in_processes(settings: HubSettings) -> None:
     """Play each run in a process of its own, until Ctrl-C."""
+    with loading():
+        from glue_server.peers.run_process import RunSettings
+        from glue_server.peers.run_processes import RunProcesses, host_of, read_ports
+        from glue_server.processes.interrupts import uninterrupted, wait_for_interrupt
+        from glue_server.rpc.gateways.run_gateway import GatewayServer
+        from glue_server.rpc.tls.server_tls import server_tls
+
     if settings.reflection or settings.runs:
         name = "reflection" if settings.reflection else "runs"
         raise UsageError(
@@ -167,6 +180,8 @@ def _serve_in_processes(settings: HubSettings) -> None:
 
 def say_how_to_join(server: Listener) -> None:
     """Print the join strings."""
+    from glue_server.peers.hub import ROLES
+
     say(f"listening at {server.address}; give each peer the join string of its role")
     for role in ROLES:
         say(f"  {role:<11}  '{server.join_string(role)}'")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from glue_server.conformance.harness import Harness
+if TYPE_CHECKING:
+    from glue_server.conformance.harness import Harness
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,7 +134,7 @@ def _acting(turn: Turn) -> list[str]:
 
 
 def _abilities(ready: EnvironmentReady) -> dict[str, bool]:
-    names = ("restores", "portable", "seeds", "standardizes", "tells_success")
+    names = "restores portable seeds standardizes tells_success whole_turns repeatable".split()
     return {name: getattr(ready, name) for name in names}
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from glue_server.conformance.tcp_proxy import TcpProxy, UnixProxy
 from glue_server.rpc import GlueServer
 from glue_server.rpc.admission import Denied
-from glue_server.rpc.stream_port import AgentCodec
+from glue_server.rpc.peer_codecs import AgentCodec
 from reglue.net.grpc_settings import grpc
 from reglue.v1.agent_pb2 import AgentCall
 from reglue.v1.environment_pb2 import EnvironmentCall

@@ -12,6 +12,7 @@ from typing import Self, TypeVar
 from glue_server.environment.call_log import CallLog
 from glue_server.environment.environment_port import EnvironmentPort
 from glue_server.environment.replaying import MAX_REBUILDS, Recall, Replays, SlotRoutine
+from glue_server.environment.replaying_together import JointReplays
 from glue_server.processes.interrupts import check_stop, hurried
 from glue_server.timeouts import Timeouts
 from reglue.environments.environment import StandardRandomness
@@ -72,7 +73,7 @@ class EnvironmentCalls:
         self._answers: deque[tuple[Play, Played]] = deque()  # that came while others played again
         self._standard: StandardRandomness | None = None
         self._log: CallLog | None = None
-        self._replays: Replays | None = None
+        self._replays: Replays | JointReplays | None = None
         if port.renews:
             self.recall_from(CallLog())
         self._since = -math.inf  # when it could begin with the oldest Play, monotonic seconds
@@ -89,6 +90,11 @@ class EnvironmentCalls:
     def hello(self) -> EnvironmentHello:
         """How the environment describes itself."""
         return self._port.hello
+
+    @property
+    def where(self) -> str:
+        """Where episodes that begin now are played, in words."""
+        return self._port.where
 
     @property
     def spec(self) -> TaskSpec:
@@ -120,6 +126,9 @@ class EnvironmentCalls:
         self._standard = None
         _check_ready(ready, slots)
         self.ready = ready
+        if ready.whole_turns:
+            recall = self._replays.recall if self._replays else None
+            self._replays = JointReplays(self._port, ready, recall, self._exchange, self._begin)
         self._saves = ready.restores and ready.portable
         return ready
 
@@ -140,7 +149,8 @@ class EnvironmentCalls:
     def send(self, play: Play) -> None:
         """Hand a Play over. Several may be under way; they are answered in their order."""
         check_stop()
-        play = self._numbered(play)
+        if self._standard is not None and play.starts:
+            play = self._numbered(play, self._standard)
         if self._replays is not None and (self._port.blank or self._replays.lost):
             for slot in play.starts:
                 self._replays.lost.pop(slot, None)
@@ -181,6 +191,9 @@ class EnvironmentCalls:
         Without this call, episodes are remembered here if the port can renew workers.
         """
         self._log = recall if isinstance(recall, CallLog) else None
+        if isinstance(self._replays, JointReplays):
+            self._replays.recall = recall
+            return
         self._replays = Replays(
             self._port, recall, self._exchange, self._change, lambda: self._late > 0
         )
@@ -302,14 +315,12 @@ class EnvironmentCalls:
             log.debug("the environment was not cleaned up: %s", error)
         self._port.close("the run is over, thank you")
 
-    def _numbered(self, play: Play) -> Play:
+    def _numbered(self, play: Play, standard: StandardRandomness) -> Play:
         """With standardized randomness, the n-th start draws from (seed, n): see Worlds.
 
         Workers cannot count: each has some of the starts.
         """
-        if self._standard is None or not play.starts:
-            return play
-        starts = {slot: self._standard.next(cell) for slot, cell in play.starts.items()}
+        starts = {slot: standard.next(cell) for slot, cell in play.starts.items()}
         return Play(play.slots, play.actions, starts)
 
     def _post(self, play: Play) -> None:
@@ -328,6 +339,13 @@ class EnvironmentCalls:
     def _receive_under_way(self) -> None:
         while self._under_way:
             self._answers.append(self._receive_oldest())
+
+    def _begin(self) -> None:
+        """Play nothing in any slot, as after `init`. Raises EnvironmentFault."""
+        self._receive_under_way()
+        ready = self._ask(EnvironmentInit(self.spec.slots), EnvironmentReady, self._timeout_s)
+        if ready != self.ready:
+            raise EnvironmentFault("env_init returned another task when it was called again")
 
     def _change(self, call: SlotRoutine) -> None:
         self._ask(call, RoutineDone, self._timeout_s)

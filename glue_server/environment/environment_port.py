@@ -43,6 +43,10 @@ class EnvironmentPort(Protocol):
         """How the environment describes itself."""
 
     @property
+    def where(self) -> str:
+        """Where episodes that begin now are played, in words."""
+
+    @property
     def renews(self) -> bool:
         """Whether a slot can get another process."""
 
@@ -96,6 +100,7 @@ class LocalEnvironmentPort:
     It cannot end this process: a SystemExit, or a KeyboardInterrupt without Ctrl-C, is its fault.
     """
 
+    where = "this process"
     renews = False
     blank: Collection[int] = ()
     is_away = False

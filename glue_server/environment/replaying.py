@@ -97,7 +97,7 @@ class Replays:
         One that comes through has its row. Of one that fails again where it failed, by its
         actions, the slot is in `crashed`. An action that is not legal is no failure.
         """
-        own = _own(played)
+        own = own_arrays(played)
         lost = {slot: self.lost.pop(slot) for slot in play.slots.tolist() if slot in self.lost}
         illegal = played.illegal - lost.keys()
         faults: dict[int, str] = {}
@@ -120,7 +120,7 @@ class Replays:
             assert again is not None, "an episode has a start"
             if isinstance(again, Played):
                 log.info("slot %d: its episode came through in a fresh environment", slot)
-                _put(own, play, slot, again)
+                put_row(own, play, slot, again)
                 outside += again.outside
                 continue
             failed_alike = again.place == len(calls) - 1
@@ -197,7 +197,7 @@ def _last_line(what: str) -> str:
     return (what.strip().splitlines() or [""])[-1][:200]
 
 
-def _own(played: Played) -> Played:
+def own_arrays(played: Played) -> Played:
     """The same in arrays that can be written to."""
     return replace(
         played,
@@ -209,7 +209,7 @@ def _own(played: Played) -> Played:
     )
 
 
-def _put(played: Played, play: Play, slot: int, one: Played) -> None:
+def put_row(played: Played, play: Play, slot: int, one: Played) -> None:
     """Put the answer of one slot into its row."""
     steps = play.slots.tolist()
     row = steps.index(slot) if slot in steps else len(steps) + list(play.starts).index(slot)

@@ -38,6 +38,7 @@ class ReturningPort:
     What the lost one owed is then the fault of the slots that were asked, and all are `blank`.
     """
 
+    where = "a program that connected"
     renews = True
 
     def __init__(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import select
 import tempfile
 from collections.abc import Callable
 from typing import TypeVar
@@ -93,11 +94,20 @@ class WorkerPool:
             raise EnvironmentFault(f"a worker cannot be replaced: {error}") from error
         self.workers[place].share(self._memory)
 
-    def end(self) -> None:
+    def is_built(self) -> bool:
+        """Whether `ready` need not wait: each worker has answered `init`, or is gone."""
+        poll = select.poll()
+        for worker in self.workers:
+            for number in worker.filenos():
+                poll.register(number, select.POLLIN)
+        readable = {number for number, _ in poll.poll(0)}
+        return not any(readable.isdisjoint(worker.filenos()) for worker in self.workers)
+
+    def end(self, *, at_once: bool = False) -> None:
         """End all: they leave when their channel closes."""
         for worker in self.workers:
             worker.leave()
-        end_together(self.workers, within_s=hurried(_LEAVE_S))
+        end_together(self.workers, within_s=0.0 if at_once else hurried(_LEAVE_S))
         self.workers = []
         self._free()
 

@@ -100,6 +100,12 @@ class WorkersPort:
         self._shared: SharedArrays
 
     @property
+    def where(self) -> str:
+        """By their number."""
+        count = len(self._pool.workers)
+        return f"{count} worker{'s' * (count != 1)}"
+
+    @property
     def processes(self) -> list[int]:
         """Process ids of the workers, in the order of slots."""
         return [worker.pid for worker in self._pool.workers]
@@ -145,7 +151,9 @@ class WorkersPort:
         return [number for place in places for number in self._pool.workers[place].filenos()]
 
     def is_ready(self) -> bool:
-        """Whether all of them have answered."""
+        """Whether all of them have answered; after env_init, all that are there or gone."""
+        if isinstance(self._call, EnvironmentInit):
+            return self._pool.is_built()
         if not self._is_answered():
             self._take(waits=False)
         return self._is_answered()
@@ -160,8 +168,10 @@ class WorkersPort:
         log.warning("an answer was refused: %s", refused)
 
     def close(self, reason: str) -> None:
-        """End the workers: they leave when their channel closes."""
-        self._pool.end()
+        """End the workers: they leave when their channel closes. Those that start have nothing to
+        close.
+        """
+        self._pool.end(at_once=isinstance(self._call, EnvironmentInit))
 
     def _init(self, slots: int) -> None:
         """Ask workers for env_init; those that are up keep what they have built."""

@@ -19,7 +19,7 @@ import numpy as np
 
 from glue_server.agent.actions import Answer, Checked
 from glue_server.agent.agent_calls import SlotAgent
-from glue_server.agent.turn_rows import Rows, ends_and_steps, no_rows
+from glue_server.agent.turn_rows import Rows, among, ends_and_steps, no_rows
 from glue_server.environment.environment_calls import EnvironmentCalls
 from glue_server.environment.replaying import NO_SLOTS
 from glue_server.episodes.recording import (
@@ -142,7 +142,8 @@ class EpisodeLoop:
             yield self._recording.outcome(slot, LOST, why)
 
     def _slots_of_groups(self) -> list[range]:
-        """Several if the agent answers each slot by itself, at any time.
+        """Several if the agent answers each slot by itself, at any time, and the environment steps
+        no slot that it is not told to.
 
         Not in training: an agent that learns from every turn would learn from other turns. While
         adapting, it learns when all groups are through.
@@ -152,7 +153,7 @@ class EpisodeLoop:
         slots = self._environment.spec.slots
         calls = self._agent.calls
         takes_parts = self._phase is not Phase.TRAIN and calls.hello.partial_turns
-        if calls.turn_every_s or not takes_parts:
+        if calls.turn_every_s or not takes_parts or self._environment.ready.whole_turns:
             return [range(slots)]
         count = min(slots, _MOST_GROUPS, max(2, slots // _FEW_SLOTS))
         ends = [slots * place // count for place in range(count + 1)]
@@ -249,7 +250,7 @@ class EpisodeLoop:
     def _answer(self) -> Answer:
         began = self._clock()
         try:
-            return self._agent.receive()
+            return self._agent.receive(may_hold=not self._environment.ready.whole_turns)
         finally:
             self._spent.agent_s += self._clock() - began
 
@@ -257,13 +258,13 @@ class EpisodeLoop:
         """End the episodes that do not go on; a mask of those that do, None for all."""
         slots = answer.slots
         cut_off = self._recording.cut_off(slots)
-        if not (answer.faults or answer.held or np.count_nonzero(cut_off)):
+        if not (answer.faults or answer.held or cut_off is not None):
             return None
         plays = np.ones(len(slots), np.bool_)
         for place, slot in enumerate(slots.tolist()):
             if (fault := answer.faults.get(slot)) is not None:
                 yield self._recording.outcome(slot, fault.status, str(fault))
-            elif cut_off[place] and slot not in answer.held:
+            elif cut_off is not None and cut_off[place] and slot not in answer.held:
                 # No end for the agent, which has the last reward: as in RL-Glue's
                 # RL_episode, the action it chose is not played, and a start or cleanup follows.
                 yield self._recording.outcome(slot)
@@ -287,9 +288,9 @@ class EpisodeLoop:
             return self._none, self._none
         slots, played = group.stepping.slots, self._receive()
         group.stepping = None
-        void = np.isin(slots, list(played.faults)) if played.faults else None
+        void = among(slots, played.faults) if played.faults else None
         played, cut_off = self._record(slots, played, None if void is None else ~void)
-        ends, steps = ends_and_steps(slots, self._recording.flags[slots], played, void)
+        ends, steps = ends_and_steps(slots, self._recording.flags(slots), played, void)
         if ends is None:
             return self._none, steps
         for slot in ends.slots.tolist():
@@ -305,14 +306,16 @@ class EpisodeLoop:
 
         Returns `played` with the truncations of orders, and the slots that they truncate.
         """
-        rows: Flags | slice = slice(None) if whole is None else whole
-        self._recording.land(slots[rows], played.rewards[rows], played.success[rows])
+        landed, rewards, success = slots, played.rewards, played.success
+        if whole is not None:
+            landed, rewards, success = slots[whole], rewards[whole], success[whole]
+        self._recording.land(landed, rewards, success)
         cut_off: set[int] = set()
         if (cut := self._recording.truncated(slots)) is not None:
             cut &= ~(played.terminated | played.truncated)
             cut_off = set(slots[cut].tolist())
             played = replace(played, truncated=played.truncated | cut)
-        self._recording.saw_step(slots, played, rows)
+        self._recording.saw_step(slots, played, slice(None) if whole is None else whole)
         return played, cut_off
 
     def _fill(self, group: _Group) -> None:
@@ -342,7 +345,7 @@ class EpisodeLoop:
         for slot, fault in played.faults.items():
             self._has_failed = True
             yield self._recording.outcome(slot, EnvironmentFault.status, fault)
-        begun = rows.take(~np.isin(rows.slots, list(played.faults))) if played.faults else rows
+        begun = rows.take(~among(rows.slots, played.faults)) if played.faults else rows
         self._recording.saw_start(begun.slots, begun.observations)
         return begun
 

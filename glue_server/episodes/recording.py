@@ -14,12 +14,13 @@ import numpy.typing as npt
 
 from env_adapters import Cell
 from glue_server.agent.actions import Checked, unpacked
+from glue_server.agent.turn_rows import among
 from glue_server.environment.replaying import NO_SLOTS, Recalled
 from glue_server.episodes.observed import Observed, ObservedParts, ObservedSlots
 from reglue.errors import EnvironmentFault
 from reglue.messages.agent_messages import ActionFlag
 from reglue.messages.environment_messages import Flags, Play, Played, Slots
-from reglue.spec import Arrays, TaskSpec
+from reglue.spec import Array, Arrays, TaskSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,16 +106,22 @@ class EpisodeRecording:
         slots = spec.slots
         row_bytes = sum(tensor.row_bytes for tensor in spec.actions)
         self.orders: dict[int, Order] = {}  # of the slots whose episode is on
-        self.flags = np.zeros(slots, np.uint8)  # ActionFlag bits of the action that is played
+        self._flags = np.zeros(slots, np.uint8)  # ActionFlag bits of the action that is played
         self._steps = np.zeros(slots, np.int64)
-        self._acted = np.zeros(slots, np.int64)  # actions recorded
+        self._has_acted = np.zeros(slots, np.bool_)  # an action is recorded that has not landed
         self._most = np.zeros(slots, np.int64)  # steps that the order allows
         self._truncates: set[int] = set()  # slots that are truncated there
         self._clipped = np.zeros(slots, np.int64)
         self._defaulted = np.zeros(slots, np.int64)
         self._first_success = np.zeros(slots, np.int64)  # the step, from 1; 0: none yet
-        self._actions = np.zeros((slots, _BLOCK, row_bytes), np.uint8)
-        self._rewards = np.zeros((slots, _BLOCK), "<f8")
+        # Blocks of all slots, one after another, and where each slot's next step stands in them.
+        self._actions = np.zeros((slots * _BLOCK, row_bytes), np.uint8)
+        self._rewards = np.zeros(slots * _BLOCK, "<f8")
+        self._places = np.arange(0, slots * _BLOCK, _BLOCK)
+        # In how many turns, at the least, an order may have its last step, or a block be full.
+        self._turns_to_cut, self._turns_to_full = _NO_LIMIT, _BLOCK
+        self._indexed: Slots = NO_SLOTS  # the slots that `_at` is made of
+        self._at: npt.NDArray[np.intp] | slice = NO_SLOTS.astype(np.intp)
         self._most_kept = most_kept
         self._earlier = [_Earlier() for _ in range(slots)]  # steps before those of the block
         self._observed = None if observed_to is None else ObservedSlots(spec, observed_to)
@@ -125,56 +132,75 @@ class EpisodeRecording:
         self._most[slot] = order.max_steps or _NO_LIMIT
         if order.truncates:
             self._truncates.add(slot)
-        for column in (self._steps, self._acted, self._first_success):
+        self._turns_to_cut = min(self._turns_to_cut, int(self._most[slot]))
+        for column in (self._steps, self._first_success, self._clipped, self._defaulted):
             column[slot] = 0
-        self._clipped[slot] = self._defaulted[slot] = 0
+        self._has_acted[slot] = False
+        self._places[slot] = slot * _BLOCK
         self._earlier[slot] = _Earlier()
 
-    def cut_off(self, slots: Slots) -> npt.NDArray[np.bool_]:
-        """Which of `slots` have taken all the steps that their order allows, (rows,)."""
-        at = slots.astype(np.intp)
-        cut: npt.NDArray[np.bool_] = self._steps[at] >= self._most[at]
-        return cut
+    def cut_off(self, slots: Slots) -> Flags | None:
+        """Which of `slots` have taken all the steps that their order allows, (rows,); None: none
+        of them.
+        """
+        if self._turns_to_cut > 0:
+            return None
+        self._turns_to_cut = min(
+            (int(self._most[slot] - self._steps[slot]) for slot in self.orders), default=_NO_LIMIT
+        )
+        at = self._index(slots)
+        cut: Flags = self._steps[at] >= self._most[at]
+        return cut if 1 in cut.tobytes() else None
 
-    def truncated(self, slots: Slots) -> npt.NDArray[np.bool_] | None:
+    def truncated(self, slots: Slots) -> Flags | None:
         """Which of `slots` end here, TRUNCATED, by their orders, (rows,); None: none of them."""
-        if not self._truncates:
+        if not self._truncates or (cut := self.cut_off(slots)) is None:
             return None
-        cut = self.cut_off(slots)
-        if not np.count_nonzero(cut):
-            return None
-        cut &= np.isin(slots, list(self._truncates))
+        cut &= among(slots, self._truncates)
         return cut
 
     def act(self, slots: Slots, checked: Checked) -> None:
         """Record what is played next."""
-        at = slots.astype(np.intp)  # once: NumPy would convert at every look-up
-        acted = self._acted[at]
-        self._actions[at, acted % _BLOCK] = checked.packed
-        self._acted[at] = acted + 1
-        self.flags[at] = 0
-        if np.count_nonzero(checked.clipped):
+        at = self._index(slots)
+        self._actions[self._places[at]] = checked.packed
+        self._has_acted[at] = True
+        self._flags[at] = 0
+        if 1 in checked.clipped.tobytes():
             self._clipped[at] += checked.clipped
-            self.flags[at[checked.clipped]] = ActionFlag.CLIPPED
+            self._flags[slots[checked.clipped]] = ActionFlag.CLIPPED
         if checked.defaulted:
             self._defaulted[at] += 1
-            self.flags[at] = ActionFlag.DEFAULTED
+            self._flags[at] = ActionFlag.DEFAULTED
 
-    def land(
-        self, slots: Slots, rewards: npt.NDArray[np.float64], success: npt.NDArray[np.bool_]
-    ) -> None:
+    def flags(self, slots: Slots) -> npt.NDArray[np.uint8]:
+        """The ActionFlag bits of the actions that are played, (rows,)."""
+        return np.array(self._flags[self._index(slots)])
+
+    def land(self, slots: Slots, rewards: npt.NDArray[np.float64], success: Flags) -> None:
         """Record what the actions earned."""
-        at = slots.astype(np.intp)
-        steps = self._steps[at]
-        places = steps % _BLOCK
-        self._rewards[at, places] = rewards
-        self._steps[at] = steps + 1
-        if np.count_nonzero(success):
-            first = at[success & (self._first_success[at] == 0)]
+        at = self._index(slots)
+        self._rewards[self._places[at]] = rewards
+        self._places[at] += 1
+        self._steps[at] += 1
+        self._has_acted[at] = False
+        if 1 in success.tobytes():
+            first = slots[success & (self._first_success[at] == 0)]
             self._first_success[first] = self._steps[first]
-        if places.max(initial=0) == _BLOCK - 1:
-            for slot in at[places == _BLOCK - 1].tolist():
+        self._turns_to_cut -= 1
+        self._turns_to_full -= 1
+        if self._turns_to_full <= 0:
+            for slot in slots[self._steps[at] % _BLOCK == 0].tolist():
                 self._empty_block(slot)
+            filled = (int(self._steps[slot]) % _BLOCK for slot in self.orders)
+            self._turns_to_full = _BLOCK - max(filled, default=0)
+
+    def _index(self, slots: Slots) -> npt.NDArray[np.intp] | slice:
+        """`slots` as an index of columns, made once while the same slots play turn after turn."""
+        if slots is not self._indexed:
+            is_everyone = len(slots) == len(self._steps) and not (np.diff(slots) != 1).any()
+            self._at = slice(None) if is_everyone else slots.astype(np.intp)
+            self._indexed = slots
+        return self._at
 
     def saw_start(self, slots: Slots, observations: Arrays) -> None:
         """Record what episodes began with."""
@@ -201,7 +227,7 @@ class EpisodeRecording:
         acted, earned = self._all(slot)
         actions, rewards = unpacked(acted, self._tensors), np.frombuffer(earned, "<f8")
         slots = np.array([slot], np.uint32)
-        for step in range(int(self._acted[slot])):
+        for step in range(self._acted(slot)):
             action = {name: rows[step : step + 1] for name, rows in actions.items()}
             is_answered = step < len(rewards)
             reward = float(rewards[step]) if is_answered else None
@@ -226,7 +252,7 @@ class EpisodeRecording:
         acted, rewards = self._all(slot)
         observed: Observed | None = None
         if self._observed is not None:
-            row_bytes = self._actions.shape[2]
+            row_bytes = self._actions.shape[1]
             observed = self._observed.end(slot, rewards, acted[: steps * row_bytes])
         return Outcome(
             order=order,
@@ -246,15 +272,25 @@ class EpisodeRecording:
     def _return(self, slot: int, places: int) -> float:
         """The sum of the episode's rewards: those of earlier blocks, and `places` of this one."""
         # Python's floats: they overflow without a warning. Not sum(), which rounds as it likes.
-        return reduce(add, self._rewards[slot, :places].data, self._earlier[slot].return_)
+        rewards = self._block(self._rewards, slot, places)
+        return reduce(add, rewards.data, self._earlier[slot].return_)
+
+    def _acted(self, slot: int) -> int:
+        """The actions that are recorded."""
+        return int(self._steps[slot]) + int(self._has_acted[slot])
+
+    @staticmethod
+    def _block(blocks: Array, slot: int, places: int = _BLOCK) -> Array:
+        """The first places of a slot's block."""
+        return blocks[slot * _BLOCK : slot * _BLOCK + places]
 
     def _all(self, slot: int) -> tuple[bytes, bytes]:
         """Actions as on the wire, and rewards, little-endian float64; empty if it is forgotten."""
         if self._is_forgotten(slot):
             return b"", b""
         earlier, first = self._earlier[slot], self._in_earlier(slot)
-        actions = self._actions[slot, : self._acted[slot] - first].tobytes()
-        rewards = self._rewards[slot, : self._steps[slot] - first].tobytes()
+        actions = self._block(self._actions, slot, self._acted(slot) - first).tobytes()
+        rewards = self._block(self._rewards, slot, int(self._steps[slot]) - first).tobytes()
         return bytes(earlier.actions) + actions, bytes(earlier.rewards) + rewards
 
     def _in_earlier(self, slot: int) -> int:
@@ -271,8 +307,9 @@ class EpisodeRecording:
         if self._is_forgotten(slot):
             earlier.actions, earlier.rewards = bytearray(), bytearray()
         else:
-            earlier.actions += self._actions[slot].tobytes()
-            earlier.rewards += self._rewards[slot].tobytes()
+            earlier.actions += self._block(self._actions, slot).tobytes()
+            earlier.rewards += self._block(self._rewards, slot).tobytes()
+        self._places[slot] = slot * _BLOCK
         if self._tell_long is not None and self._steps[slot] >= LONG_STEPS:
             self._tell_long()
             self._tell_long = None

@@ -198,6 +198,20 @@ class JoinedSlots:
                 wanted="all of them in one call: this agent takes whole turns",
             )
 
+    def check_whole_step(self, routine: str, places: Places) -> None:
+        """Raise OutOfOrder if an environment of `whole_turns` would step slots beside `places`."""
+        if not self.ready.whole_turns or len(places) == self.spec.slots:
+            return
+        left_out = self.live & ~self.is_cut_off
+        left_out[places] = False
+        if np.count_nonzero(left_out):
+            raise OutOfOrder(
+                got=f"{routine} without slots {left_out.nonzero()[0].tolist()}, which are in "
+                "mid-episode",
+                wanted="all of them in one call: a step of this environment may move every slot "
+                "(whole_turns)",
+            )
+
     def actions(self, places: Places) -> Arrays:
         """What they play next: name -> (rows, *shape), zeros in slots in which it does not act."""
         acts = self.acts[places]
@@ -312,11 +326,15 @@ class JoinedSlots:
 
     def stepped(self, selection: Selection, played: Played, actions: Arrays) -> Stepped:
         """What each step earned, and the next action."""
+        seen = self.seen(selection, played.observations)
+        if selection.order is None and not self._owns:  # as they came
+            ends = played.terminated, played.truncated
+            return Stepped(selection.slots, played.rewards, seen, *ends, played.success, actions)
         rewards = selection.named(played.rewards)
         return Stepped(
             selection.slots,
             rewards if rewards.flags.writeable or not self._owns else rewards.copy(),
-            self.seen(selection, played.observations),
+            seen,
             selection.named(played.terminated),
             selection.named(played.truncated),
             selection.named(played.success),

@@ -58,6 +58,7 @@ def rl_step(joined: JoinedSlots, call: RLStep) -> Stepped:
     """RL_step in the slots that are named, or in all whose episode is on."""
     selection = _stepping(joined, call.slots)
     joined.check_whole("RL_step", selection.places)
+    joined.check_whole_step("RL_step", selection.places)
     played = _step(joined, selection)
     _receive_answer(joined, selection, played)
     return joined.stepped(selection, played, joined.chosen(selection))
@@ -74,6 +75,7 @@ def rl_episode(joined: JoinedSlots, call: RLEpisode) -> EpisodePlayed:
             wanted="max_steps of 1 or more: this task never ends",
         )
     joined.check_whole("RL_episode", selection.places)
+    joined.check_whole_step("RL_episode", selection.places)
     joined.choose_goals("RL_episode", selection, call.goal)
     _receive_answer(joined, selection, _start(joined, selection))
     terminated, truncated, success = np.zeros((3, joined.spec.slots), np.bool_)
@@ -144,8 +146,9 @@ def _receive_answer(joined: JoinedSlots, selection: Selection, played: Played) -
         joined.live[selection.places] &= joined.acts[selection.places]
     if played.illegal and fault is None:
         fault = AgentFault("; ".join(played.faults[slot] for slot in sorted(played.illegal)))
-    faults = {slot: what for slot, what in played.faults.items() if slot not in played.illegal}
-    raise_faults(faults, fault)
+    if played.faults or fault is not None:
+        faults = {slot: what for slot, what in played.faults.items() if slot not in played.illegal}
+        raise_faults(faults, fault)
 
 
 def env_start(joined: JoinedSlots, call: RLEnvStart) -> Started:
@@ -161,6 +164,7 @@ def env_step(joined: JoinedSlots, call: RLEnvStep) -> Stepped:
     """RL_env_step."""
     selection = _named(joined, call.slots)
     joined.check_live("RL_env_step", selection.places)
+    joined.check_whole_step("RL_env_step", selection.places)
     actions = checked_actions(joined.checks, call.actions, len(call.slots))
     played = joined.move(selection, selection.all_ascending(actions))
     raise_faults(played.faults)

@@ -16,7 +16,6 @@ from typing import Any, Protocol
 from google.protobuf.message import DecodeError
 
 from glue_server.processes.event_loop import EventLoop
-from reglue.net.adaptive_spin import SPIN_S
 from reglue.net.unix_socket import UnixSocket, UnixSocketEnded
 
 
@@ -59,6 +58,9 @@ class GrpcConnection:
 
 
 log = logging.getLogger("reglue")
+
+ALONE_S = 0.002
+"""How long a task that begins may have to wait for one that is alone so far."""
 
 STOPPED_S = 20.0  # how long a peer's program may be stopped; over gRPC: MESSAGE_S
 _LOOK_S = 2.0  # how often it is looked at
@@ -114,7 +116,7 @@ class UnixConnection:
             if self._kept is None:
                 self._finish()
 
-    def take(self, timeout_s: float) -> Any | None:
+    def take(self, timeout_s: float) -> bytes | None:
         """The next message; None if none came in time, or soon. Raises ConnectionEnded.
 
         Without time there is none while another thread takes one.
@@ -124,15 +126,25 @@ class UnixConnection:
         try:
             if self._has_ended:
                 raise UnixSocketEnded("it was ended here")
-            message = self._receive(min(timeout_s, _LOOK_S))
-            if message is not None:
-                return self._kind.FromString(message)
-            self._check_runs()
-            return None
-        except (UnixSocketEnded, DecodeError) as error:
+            loop = EventLoop.current() if timeout_s else None
+            if loop is None:
+                message = self._unix_socket.receive(min(timeout_s, _LOOK_S))
+            else:
+                message = self._receive_in_task(loop, min(timeout_s, _LOOK_S))
+            if message is None:
+                self._check_runs()
+            return message
+        except UnixSocketEnded as error:
             raise ConnectionEnded(str(error)) from error
         finally:
             self._reading.release()
+
+    def parsed(self, message: bytes) -> Any:
+        """What came, as protobuf reads it. Raises ConnectionEnded."""
+        try:
+            return self._kind.FromString(message)
+        except DecodeError as error:
+            raise ConnectionEnded(str(error)) from error
 
     def fileno(self) -> int:
         """Readable when something has come, unless it is held already."""
@@ -143,17 +155,19 @@ class UnixConnection:
         """Whether `take` has a message without a look at the socket."""
         return self._unix_socket.holds_message
 
-    def _receive(self, timeout_s: float) -> bytes | None:
-        """As of UnixSocket; in a task, others go on meanwhile."""
-        loop = EventLoop.current()
-        if loop is None or timeout_s == 0 or self.holds_message:
-            return self._unix_socket.receive(timeout_s)
-        until = time.monotonic() + timeout_s
+    def _receive_in_task(self, loop: EventLoop, timeout_s: float) -> bytes | None:
+        """As of UnixSocket; other tasks go on meanwhile.
+
+        A hub never spins: it waits for three processes in turn, which need the cores.
+        """
         # With a single task, skip the event loop: it would add 10 % to a light step.
-        message = self._unix_socket.receive(SPIN_S) if loop.is_alone else None
-        while message is None and time.monotonic() < until:
-            loop.wait(until, self.fileno())
-            message = self._unix_socket.receive(0.0)
+        first_s = min(timeout_s, ALONE_S) if loop.is_alone or self.holds_message else 0.0
+        message = self._unix_socket.receive(first_s, spins=False) if first_s else None
+        if message is None:
+            until = time.monotonic() + timeout_s - first_s
+            while message is None and time.monotonic() < until:
+                loop.wait(until, self.fileno())
+                message = self._unix_socket.receive(0.0)
         return message
 
     def _check_runs(self) -> None:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from glue_server.rpc.admission import Terms
+from glue_server.rpc.peer_codecs import AgentCodec, EnvironmentCodec
 from glue_server.rpc.server_session import ExperimentPort, PeerSession
-from glue_server.rpc.stream_port import AgentCodec, EnvironmentCodec, StreamPort
+from glue_server.rpc.stream_port import StreamPort
 from reglue.errors import printable
 from reglue.messages.agent_messages import AgentHello
 from reglue.messages.environment_messages import EnvironmentHello

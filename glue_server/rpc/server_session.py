@@ -18,6 +18,7 @@ from typing import Any
 
 from glue_server.processes.event_loop import EventLoop, Task
 from glue_server.rpc.connection import (
+    ALONE_S,
     Connection,
     ConnectionEnded,
     PeerStopped,
@@ -26,16 +27,35 @@ from glue_server.rpc.connection import (
 )
 from reglue.errors import BadReply, OutOfOrder, ReglueError, RoutineRefused
 from reglue.messages.agent_messages import INTERRUPTED
-from reglue.messages.experiment_messages import Answer, ExperimentCall, ExperimentHello
+from reglue.messages.experiment_messages import Answer, ExperimentCall, ExperimentHello, Stepped
+from reglue.messages.value import value
 from reglue.spec import TaskSpec
 from reglue.v1 import experiment_pb2, session_pb2
-from reglue.wire.experiment_encoding import decode_experiment_call, encode_answer, encode_failure
+from reglue.wire.experiment_encoding import (
+    STEP_ALL,
+    decode_experiment_call,
+    encode_answer,
+    encode_failure,
+)
+from reglue.wire.layout import Repeats
+from reglue.wire.repeated_messages import encode_repeated_stepped, is_repeated_step
 
 NO_TICKET = "no such ticket: join again"
 FORGOTTEN = "this session has lost its memory: join again"
 
-_ALONE_S = 0.002  # how long a task that begins may have to wait for one that is alone so far
 _LOOK = 8  # most messages that `is_gone` takes in: a peer may send without end
+
+
+@value
+class Repeated:
+    """A message that comes again and again, as a layout reads it."""
+
+    seq: int
+    content: Any  # the call, or the answer
+
+    def HasField(self, _: str) -> bool:
+        """Whether it is a fault or a farewell: never."""
+        return False
 
 
 class PeerSession(ABC):
@@ -81,6 +101,8 @@ class PeerSession(ABC):
     @property
     def away_s(self) -> float:
         """For how long no stream was up by now, in all, since the first one."""
+        if self._broken_at is None:  # which is changed last
+            return self._was_away_s
         with self._lock:
             return self._away_s()
 
@@ -163,6 +185,10 @@ class PeerSession(ABC):
         """Send again what the peer may have missed."""
 
     @abstractmethod
+    def _repeated(self, content: bytes) -> Repeated | None:
+        """The next message, if it is like an earlier one: then protobuf need not read it."""
+
+    @abstractmethod
     def _is_wanted(self, message: Any) -> bool:
         """Whether the driver is to get the message."""
 
@@ -172,17 +198,18 @@ class PeerSession(ABC):
 
     def _receive(self, timeout_s: float) -> Any | None:
         """What comes in next, `waited_s` ago; None: nothing in time, or the stream has changed."""
-        self.waited_s = 0.0
+        self.waited_s, connection = 0.0, self._connection
         try:
-            if isinstance(self._connection, UnixConnection) and self._inbox.empty():
-                return self._read(self._connection, timeout_s)
+            if isinstance(connection, UnixConnection) and self._inbox.empty():
+                return self._read(connection, timeout_s)
             message, came = self._receive_inbox(timeout_s)
             self.waited_s = time.monotonic() - came
             return message
         except Empty:
             return None
         finally:
-            self._show_inbox()
+            if self._wakeup is not None:
+                self._show_inbox()
 
     def _receive_inbox(self, timeout_s: float) -> tuple[Any | None, float]:
         """What threads have handed over; in a task, others go on meanwhile. Raises Empty."""
@@ -191,7 +218,7 @@ class PeerSession(ABC):
         until = time.monotonic() + timeout_s
         if loop.is_alone:
             with contextlib.suppress(Empty):
-                return self._inbox.get(timeout=min(timeout_s, _ALONE_S))
+                return self._inbox.get(timeout=min(timeout_s, ALONE_S))
         self._task = loop.task
         try:
             while self._inbox.empty() and time.monotonic() < until:
@@ -203,12 +230,15 @@ class PeerSession(ABC):
     def _read(self, connection: UnixConnection, timeout_s: float) -> Any | None:
         """What comes over a Unix socket, if it is wanted; None: nothing in time, or soon."""
         try:
-            message = connection.take(timeout_s)
+            if (content := connection.take(timeout_s)) is None:
+                return None
+            if (message := self._repeated(content)) is None:
+                message = connection.parsed(content)
         except ConnectionEnded as end:
             self._why_lost = f"; {end}" if isinstance(end, PeerStopped) else ""
             self.broke(connection)
             return None
-        return message if message is not None and self._takes(connection, message) else None
+        return message if self._takes(connection, message) else None
 
     def _takes(self, connection: Connection, message: Any) -> bool:
         """Whether the driver is to get what came in. Nothing is taken of a replaced stream."""
@@ -271,6 +301,7 @@ class ExperimentPort(PeerSession):
         self._replied_over: Connection | None = None  # over which it was sent
         self.why_gone = "the experiment has left"
         self._spec: TaskSpec | None = None
+        self._steps = Repeats()
 
     def next(self, timeout_s: float) -> ExperimentCall | None:
         """The next call; None: none in `timeout_s` seconds, or soon. A malformed one is refused."""
@@ -278,6 +309,9 @@ class ExperimentPort(PeerSession):
         while (left_s := deadline - time.monotonic()) > 0:
             if (message := self._receive(left_s)) is None:
                 return None
+            if type(message) is Repeated:
+                call: ExperimentCall = message.content
+                return call
             try:
                 return decode_experiment_call(message, self._spec)
             except BadReply as bad:
@@ -289,19 +323,27 @@ class ExperimentPort(PeerSession):
     def answer(self, answer: Answer) -> None:
         """Answer the last call."""
         if isinstance(answer, TaskSpec):
-            self._spec = answer
-        self._put(encode_answer(self._taken, answer, self._spec))
+            self._spec, self._steps = answer, Repeats()
+        if type(answer) is Stepped and answer.actions and self._spec is not None:
+            reply = encode_repeated_stepped(self._taken, answer, self._spec, self._steps)
+        else:
+            reply = encode_answer(self._taken, answer, self._spec).SerializeToString()
+        self._put(reply)
 
     def fail(self, error: ReglueError) -> None:
         """Answer the last call by what went wrong."""
-        self._put(encode_failure(self._taken, error))
+        self._put(encode_failure(self._taken, error).SerializeToString())
 
     def _resumable(self) -> range:
         return range(self._taken - 1, self._taken + 1)
 
+    def _repeated(self, content: bytes) -> Repeated | None:
+        seq = self._taken + 1
+        return Repeated(seq, STEP_ALL) if is_repeated_step(seq, content) else None
+
     def _is_wanted(self, message: Any) -> bool:
         """Whether it is the next call. The last call once more gets its answer once more."""
-        if message.HasField("farewell"):
+        if type(message) is not Repeated and message.HasField("farewell"):
             self._is_lost = True
             if message.farewell.reason == INTERRUPTED:
                 self.why_gone = "the experiment was interrupted"
@@ -324,10 +366,10 @@ class ExperimentPort(PeerSession):
             reply = experiment_pb2.ExperimentReply(farewell=farewell)
             self._connection.put(reply.SerializeToString())
 
-    def _put(self, reply: experiment_pb2.ExperimentReply) -> None:
+    def _put(self, reply: bytes) -> None:
         with self._lock:
-            self._reply, self._replied_over = reply.SerializeToString(), None
-            self._repeat(self._reply)
+            self._reply, self._replied_over = reply, None
+            self._repeat(reply)
 
     def _refuse_order(self, seq: int) -> None:
         """Refuse a call that is not the next one, once a call: a program may send without end."""

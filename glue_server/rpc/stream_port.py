@@ -5,80 +5,35 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn
 
 from glue_server.processes.interrupts import next_look_s
 from glue_server.rpc.connection import Connection, Wakeup
-from glue_server.rpc.server_session import PeerSession
-from reglue.environments.validation import DomainCheck
+from glue_server.rpc.peer_codecs import Codec
+from glue_server.rpc.server_session import PeerSession, Repeated
 from reglue.errors import (
-    AgentDisconnected,
-    AgentFault,
-    AgentTimeout,
-    BadAgentReply,
     BadReply,
-    EnvironmentFault,
-    EnvironmentTimeout,
-    OutOfDomain,
     ReglueError,
-    SpecError,
     UsageError,
 )
 from reglue.messages.agent_messages import (
     INTERRUPTED,
     UNLIMITED,
-    AgentInit,
     Budget,
-    Call,
     Farewell,
-    Fault,
-    Numbered,
     Refusal,
-    Reply,
-    Turn,
 )
-from reglue.messages.environment_messages import (
-    EnvironmentCall,
-    EnvironmentReady,
-    EnvironmentReply,
-    Play,
-    Played,
-)
-from reglue.process_tuning import keep_blocks_for
-from reglue.spec import TaskSpec
-from reglue.wire.agent_encoding import decode_reply
-from reglue.wire.environment_encoding import decode_environment_reply, encode_environment_call
-from reglue.wire.layout import Repeats, encode_repeated_turn
+from reglue.wire.layout import numbered
 from reglue.wire.session_encoding import received_text
-from reglue.wire.sizes import check_size
 
 WINDOW = 8
 """Most calls under way at once; peers remember as many answers."""
 
 
-class Codec(Protocol):
-    """How one role's calls, Refusal and Farewell are encoded, and its answers decoded."""
-
-    def encode(self, seq: int, call: Any, budget: Budget) -> bytes:
-        """The message of a call. Raises UsageError for one that is too large."""
-
-    def decode(self, message: Any, call: Any) -> Any:
-        """The answer to `call`. Raises BadReply, and the peer's fault if it says so."""
-
-    def timed_out(self, timeout_s: float) -> ReglueError:
-        """The error of a peer that did not answer in time."""
-
-    peer: str
-    """`agent` or `environment`."""
-
-    lost: type[ReglueError]
-    """The error of a peer that is gone."""
-
-
 class StreamPort(PeerSession):
     """Calls an agent or an environment. Keeps each call until its answer has come."""
 
+    where = "a program that connected"
     renews = False  # nobody but its owner can start a remote environment anew
     blank: Collection[int] = ()
     is_replaced: Callable[[], bool] = staticmethod(lambda: False)
@@ -141,8 +96,11 @@ class StreamPort(PeerSession):
         while True:
             # What came in before the peer left still counts.
             gone_at = self._gone_at()
-            left_s = max(0.0, min(deadline, gone_at) - time.monotonic())
-            message = self._receive(next_look_s(left_s))
+            left_s = min(deadline, gone_at) - time.monotonic()
+            if self._early is None:
+                message = self._receive(next_look_s(left_s if left_s > 0.0 else 0.0))
+            else:
+                message = self._take_early()
             if message is None:
                 self._check_loss(gone_at)
                 if time.monotonic() >= deadline:
@@ -150,6 +108,11 @@ class StreamPort(PeerSession):
                     if not more:
                         self._give_up(seq, timeout_s)
                     deadline += more
+            elif type(message) is Repeated:
+                if message.seq < seq:
+                    return None
+                del self._waiting[seq]
+                return message.content
             elif message.HasField("fault") and self._fault == INTERRUPTED:
                 raise self._loss()
             elif message.seq == seq or message.HasField("fault"):
@@ -183,10 +146,8 @@ class StreamPort(PeerSession):
         with self._lock:
             return self._watched().is_readable()
 
-    def _receive(self, timeout_s: float) -> Any | None:
-        if (early := self._early) is None:
-            return super()._receive(timeout_s)
-        self._early = None
+    def _take_early(self) -> Any:
+        early, self._early = self._early, None
         self._show_inbox()
         return early
 
@@ -237,12 +198,20 @@ class StreamPort(PeerSession):
         if self._is_closed:
             connection.end()
 
+    def _repeated(self, content: bytes) -> Repeated | None:
+        seq = self._heard + 1
+        head = numbered(seq)
+        if (call := self._waiting.get(seq)) is None or not content.startswith(head):
+            return None
+        answer = self._codec.decode_repeated(content, len(head), call)
+        return None if answer is None else Repeated(seq, answer)
+
     def _is_wanted(self, message: Any) -> bool:
         """Whether it answers a call for the first time, or is a fault, which comes unasked.
 
         Repeats are a few. A peer that sends more floods us: it is lost.
         """
-        if message.HasField("fault"):
+        if type(message) is not Repeated and message.HasField("fault"):
             self._is_lost = True  # it leaves
             if self._fault is not None:
                 return self._is_unasked()
@@ -276,103 +245,3 @@ class StreamPort(PeerSession):
 
     def _say_farewell(self, reason: str) -> None:
         self._post(self._codec.encode(self._sent + 1, Farewell(reason), UNLIMITED))
-
-
-class AgentCodec:
-    """AgentCall and AgentReply."""
-
-    peer = "agent"
-    lost: type[ReglueError] = AgentDisconnected
-
-    def __init__(self, max_message_bytes: int) -> None:
-        self._max_message_bytes = max_message_bytes
-        self._spec: TaskSpec | None = None
-        self._turns = Repeats()
-
-    def encode(self, seq: int, call: Call, budget: Budget) -> bytes:
-        """An AgentCall; AgentInit fixes the spec of what follows. Raises UsageError (too large)."""
-        if isinstance(call, AgentInit):
-            check_size(call.spec, self._max_message_bytes)
-            self._spec = call.spec
-            self._turns = Repeats()
-            keep_blocks_for(self._spec)
-        message = encode_repeated_turn(Numbered(seq, call, budget), self._spec, self._turns)
-        if not isinstance(call, Turn):  # AgentInit has seen to those
-            check_bytes(len(message), self._max_message_bytes)
-        return message
-
-    def decode(self, message: Any, call: Call) -> Reply:
-        """The answer. Raises BadAgentReply, AgentFault."""
-        rows = len(call.steps.slots) + len(call.starts.slots) if isinstance(call, Turn) else 0
-        try:
-            reply = decode_reply(message, self._spec, rows)
-        except BadReply as bad:
-            raise BadAgentReply.of(bad) from bad
-        if isinstance(reply, Fault):
-            raise AgentFault(reply.what)
-        return reply
-
-    def timed_out(self, timeout_s: float) -> ReglueError:
-        """AgentTimeout."""
-        return AgentTimeout.after(timeout_s)
-
-
-class EnvironmentCodec:
-    """EnvironmentCall and EnvironmentReply."""
-
-    peer = "environment"
-    lost: type[ReglueError] = EnvironmentFault
-
-    def __init__(self, max_message_bytes: int) -> None:
-        self._max_message_bytes = max_message_bytes
-        self._spec: TaskSpec | None = None
-        self._domains: DomainCheck
-
-    def encode(self, seq: int, call: EnvironmentCall | Refusal | Farewell, budget: Budget) -> bytes:
-        """An EnvironmentCall; environments have no budget."""
-        message = encode_environment_call(seq, call, self._spec).SerializeToString()
-        if not isinstance(call, Play):  # env_init has seen to those
-            check_bytes(len(message), self._max_message_bytes)
-        return message
-
-    def decode(self, message: Any, call: EnvironmentCall) -> EnvironmentReply:
-        """The answer; EnvironmentReady fixes the spec. Raises BadReply, EnvironmentFault."""
-        try:
-            reply = decode_environment_reply(message, call, self._spec)
-        except SpecError as error:
-            raise EnvironmentFault(f"the environment's TaskSpec does not do: {error}") from error
-        if isinstance(reply, Fault):
-            raise EnvironmentFault(reply.what)
-        if isinstance(reply, EnvironmentReady):
-            try:
-                check_size(reply.spec, self._max_message_bytes)
-            except UsageError as error:
-                raise EnvironmentFault(str(error)) from error
-            if self._spec != reply.spec:
-                self._domains = DomainCheck(reply.spec)  # else it counts on
-            self._spec = reply.spec
-            keep_blocks_for(self._spec)
-        if isinstance(reply, Played) and isinstance(call, Play):
-            return self._checked(reply, call)
-        return reply
-
-    def _checked(self, played: Played, play: Play) -> Played:
-        """Add faults and a count of what lies outside its domain: not every client checks."""
-        slots, domains = [*play.slots.tolist(), *play.starts], self._domains
-        mistakes = domains.mistakes(played.observations, slots, played.faults)
-        if not (mistakes or domains.outside_last):
-            return played
-        faults = {**played.faults, **mistakes}
-        return replace(played, faults=faults, outside=domains.outside_last)
-
-    def timed_out(self, timeout_s: float) -> ReglueError:
-        """EnvironmentTimeout."""
-        return EnvironmentTimeout(
-            f"the environment did not answer within {timeout_s:g} s (environment timeout)"
-        )
-
-
-def check_bytes(size: int, most: int) -> None:
-    """Raise OutOfDomain for a message that is too large."""
-    if size > most:
-        raise OutOfDomain(got=f"a message of {size} bytes", wanted=f"at most {most}")

@@ -28,7 +28,8 @@ from reglue_competition.definition import FILE
 from reglue_competition.phases import Secrets
 from reglue_competition.runs.submission import run_folder, transcript_file
 from reglue_competition.store import FINAL, Store, Submission
-from reglue_competition.transcript import Transcript, verify
+from reglue_competition.transcript.transcript_reader import Transcript
+from reglue_competition.transcript.verification import verify
 from tests.agent_clients.client_programs import ROOT, built
 from tests.reglue_bench.toys import AGENTS
 from tests.reglue_competition.runs.corridor_submissions import of_folder

@@ -18,7 +18,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from reglue.errors import NotTrusted, NotVerified
 from reglue_bench import evaluate
-from reglue_competition.transcript import RunIdentity, verify, write_transcript
 from reglue_competition.transcript.framing import (
     MAGIC,
     Kind,
@@ -26,6 +25,8 @@ from reglue_competition.transcript.framing import (
     first_chain,
     write_record,
 )
+from reglue_competition.transcript.transcript_writer import RunIdentity, write_transcript
+from reglue_competition.transcript.verification import verify
 
 _KEY = Ed25519PrivateKey.from_private_bytes(bytes(32))
 _PLAYED: Sequence[tuple[str, dict[str, Any]]] = (

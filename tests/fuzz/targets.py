@@ -64,9 +64,9 @@ from reglue.wire.experiment_encoding import (
 from reglue.wire.spec_encoding import spec_from_bytes, spec_to_bytes
 from reglue_bench.benchmark.benchmark_file import FileSource
 from reglue_bench.settings import read_settings
-from reglue_competition.transcript import Transcript
 from reglue_competition.transcript.contents import Episode, Header, Score, read_content
 from reglue_competition.transcript.framing import MAGIC, Kind, Place, first_chain, write_record
+from reglue_competition.transcript.transcript_reader import Transcript
 from tests.fuzz.fuzz_verification import mutated_contents, transcripts, verify_contents
 from tests.fuzz.mutations import MOST_BYTES, mutated
 

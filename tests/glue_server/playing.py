@@ -23,7 +23,12 @@ from glue_server import (
 )
 from reglue import Agent, Ends, Phase, Starts, Steps, TaskSpec
 from reglue.environments.environment import Worlds
-from reglue.messages.environment_messages import Play
+from reglue.messages.environment_messages import (
+    EnvironmentCall,
+    EnvironmentInit,
+    EnvironmentReply,
+    Play,
+)
 from reglue.spec import Arrays
 from tests.worlds import Corridor
 
@@ -111,6 +116,21 @@ class Told(LocalPort):
 
     def refuse(self, refused: Any) -> None:
         self.refusals.append(refused.code)
+
+
+class PromptWorkers(WorkersPort):
+    """Workers that are there before the next turn, whatever the machine does."""
+
+    _first: EnvironmentReply | None = None  # the answer to env_init, until it is asked for
+
+    def send(self, call: EnvironmentCall) -> None:
+        super().send(call)
+        if isinstance(call, EnvironmentInit):
+            self._first = super().receive(60.0)
+
+    def receive(self, timeout_s: float) -> EnvironmentReply:
+        first, self._first = self._first, None
+        return first or super().receive(timeout_s)
 
 
 def start(cell: Cell) -> Play:

@@ -73,6 +73,16 @@ def test_a_command_whose_extra_is_missing_says_which(command: str) -> None:
     )
 
 
+def test_an_extra_that_only_the_work_of_a_command_needs_is_named(tmp_path: Path) -> None:
+    """Its help does without."""
+    code = WITHOUT.format(missing="sqlalchemy", arguments=["competition", "runs", str(tmp_path)])
+    assert run(sys.executable, "-c", code) == (
+        2,
+        "",
+        "reglue competition needs sqlalchemy: pip install 'reglue[server,competition]'\n",
+    )
+
+
 @pytest.mark.parametrize(
     "missing", ["typer", "metaworld", "grpc_health", "pydantic", "glue_server"]
 )

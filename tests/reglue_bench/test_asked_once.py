@@ -11,7 +11,7 @@ from reglue_bench import Result
 from reglue_bench.evaluation import evaluate
 from reglue_bench.results.read_run import read_run
 from reglue_competition.runs.submission import Ended, RunEnded
-from reglue_competition.transcript import verify
+from reglue_competition.transcript.verification import verify
 from tests.reglue_bench.perilous import RAW, Gambler, Perilous
 from tests.reglue_bench.toys import rows
 from tests.reglue_competition.runs.corridor_submissions import (

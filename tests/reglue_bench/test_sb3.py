@@ -70,6 +70,13 @@ def test_the_training_is_the_same_without_it() -> None:
     assert weights(alone) == weights(watched)
 
 
+def test_the_training_is_the_same_if_evaluations_draw_actions() -> None:
+    """From PyTorch's generator, which the training draws its own from."""
+    alone = model().learn(128)
+    watched = model().learn(128, callback=callback(deterministic=False))
+    assert weights(alone) == weights(watched)
+
+
 def test_it_sees_what_the_training_normalizes() -> None:
     env = VecNormalize(make_vec_env("CartPole-v1"), norm_reward=False)
     trained = model(env)

@@ -10,7 +10,7 @@ from reglue_bench.evaluation import start
 from reglue_bench.runs.observer import NullObserver
 from reglue_bench.runs.run import Request
 from reglue_competition.phases import Secrets, commitment, plan_phase, reveal
-from reglue_competition.transcript import RunIdentity, write_transcript
+from reglue_competition.transcript.transcript_writer import RunIdentity, write_transcript
 from tests.reglue_competition.competitions import definition, phase
 
 GRIDWORLD = "multi-task:gridworld"

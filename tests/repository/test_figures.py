@@ -32,7 +32,21 @@ WORLD, PLAIN = (
     figure("steps", "metaworld's step ÷ floor"),
 )
 WARM = figure("evaluation", "MT10, whole command, warm caches, beside metaworld.evaluation")
-SYNC, UNIX = "SyncVectorEnv, 32", "make_vec over a Unix socket, 32"
+UNIX = "make_vec over a Unix socket, 32"
+
+
+def beside(loop: str, ours: str) -> str:
+    """How many times its processor time ours costs, on CartPole."""
+    return f"{figure('light', ours) / figure('light', loop):.1f}"
+
+
+def of_loop(ours: str, episodes: int) -> str:
+    return beside(f"SyncVectorEnv's loop, {episodes} episodes", f"{ours}, {episodes} episodes")
+
+
+MADE = "gymnasium.make_vec, sync, 8 CartPoles"
+IN_PROCESS = beside(MADE, "make_vec in its process, 8 CartPoles")
+ON_SOCKET = beside(MADE, "make_vec over a Unix socket, 8 CartPoles")
 MT10 = "make_vec over a Unix socket, MT10, beside Meta-World's AsyncVectorEnv"
 MANY = "turns/s of 64 agents ÷ of the best number of them"
 MANY_GRPC = "turns/s of 64 agents over gRPC ÷ of the best number of them"
@@ -48,8 +62,9 @@ SAID = [
     (README, {7: "MT10 takes a seventh of the time"}[round(WARM)]),
     (
         README,
-        "A light environment is "
-        f"{figure('stepped', SYNC) / figure('stepped', UNIX):.1f} times as fast in `SyncVectorEnv`",
+        f"cost `reglue.evaluate` {of_loop('reglue.evaluate', 100)} times the processor time of a "
+        f"loop over Gymnasium's `SyncVectorEnv`, and a step costs `make_vec` {IN_PROCESS} times "
+        f"({ON_SOCKET} over a Unix socket)",
     ),
     (PERFORMANCE, f"{WORLD:.1f} times the physics, in place of {PLAIN:.1f}"),
     (
@@ -62,10 +77,18 @@ SAID = [
         PERFORMANCE,
         f"takes {figure('meta_learning', 'reglue bench ML10'):.1f} s, and {WHOLE:.1f} s in whole",
     ),
-    (PERFORMANCE, f"plays {figure('stepped', SYNC):,.0f} light steps a second"),
     (
         PERFORMANCE,
-        f"plays {figure('stepped', 'make_vec in its process, 32'):,.0f} in its process and "
+        f"`reglue.evaluate` costs {of_loop('reglue.evaluate', 20)} times the processor time of a "
+        "loop over Gymnasium's `SyncVectorEnv` with the same seeds, and "
+        f"{of_loop('reglue.evaluate', 100)} times of 100 episodes; with two workers it costs "
+        f"{of_loop('reglue.evaluate, workers=2', 100)} times",
+    ),
+    (PERFORMANCE, f"costs {IN_PROCESS} times one of `gymnasium.make_vec`, and {ON_SOCKET} times"),
+    (
+        PERFORMANCE,
+        f"plays {figure('stepped', 'make_vec in its process, 32'):,.0f} steps a second in its "
+        "process and "
         f"{figure('stepped', UNIX):,.0f} over a Unix socket",
     ),
     (PERFORMANCE, f"over gRPC {figure('streams', 'Reglue over gRPC, 32 slots'):,.0f}"),

@@ -12,8 +12,6 @@ from typing import Any
 
 import pytest
 
-from tests.programs import run_python
-
 ROOT = Path(__file__).parents[2]
 
 
@@ -58,17 +56,6 @@ def test_measurements_are_not_shipped() -> None:
         assert not re.search(r"^\s*(from|import) speed\b", path.read_text(encoding="utf-8"), re.M)
 
 
-@pytest.mark.parametrize("module", ["grpc", "google.protobuf"])
-def test_importing_reglue_loads_no_transport(module: str) -> None:
-    """`connect` is what needs one, and an agent's author may never call it."""
-    assert module not in loaded_by_importing_reglue()
-
-
-@pytest.mark.parametrize("module", ["env_adapters", "glue_server", "reglue_bench"])
-def test_importing_reglue_loads_no_upper_layer(module: str) -> None:
-    assert module not in loaded_by_importing_reglue()
-
-
 @pytest.mark.parametrize(
     "lock", ["constraints.txt", "proto/package-lock.json", "benchmarks/speed/requirements.txt"]
 )
@@ -89,12 +76,6 @@ def test_every_dependency_is_pinned_by_the_constraints() -> None:
     wanted = chain(project["dependencies"], *project["optional-dependencies"].values())
     pinned = {line.split("==")[0] for line in constraints()}
     assert {requirement_name(each) for each in wanted} <= pinned
-
-
-def loaded_by_importing_reglue() -> set[str]:
-    """Names of the modules that a fresh interpreter then holds."""
-    code = "import sys, reglue; print(*sys.modules)"
-    return set(run_python(code, PYTHONWARNINGS="error").stdout.split())
 
 
 def constraints() -> list[str]:

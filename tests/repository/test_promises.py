@@ -58,12 +58,12 @@ PROMISES: list[tuple[float, str, str, Place]] = [
     (4096, SECURITY, "half of `ulimit -n`, at most 4,096", "glue_server.rpc.server:_CONNECTIONS"),
     (65_536, SECURITY, "a Join of more than 64 KiB", "glue_server.rpc.handlers:_REQUEST_BYTES"),
     (3, SECURITY, "at most three Joins of an address", "glue_server.rpc.handlers:_READ"),
-    (16, HOST, "a secret of 16 characters", "glue_server.routines.seeds:_MIN_SECRET"),
+    (16, HOST, "a secret of 16 characters", "glue_server.routines.secret:_MIN_SECRET"),
     (
         16,
         VARIABLES,
         "16 characters or more",
-        "glue_server.routines.seeds:_MIN_SECRET",
+        "glue_server.routines.secret:_MIN_SECRET",
     ),
     # Connections.
     (

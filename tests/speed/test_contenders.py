@@ -21,6 +21,9 @@ pytestmark = pytest.mark.slow
         ("vector_env_contender", ("sync", "3"), 60),
         ("stepped_contender", ("light", "socket", "3"), 60),
         ("stepped_contender", ("light", "here", "3"), 60),
+        ("stepped_contender", ("CartPole-v1", "socket", "3"), 60),
+        ("stepped_contender", ("CartPole-v1", "here", "3"), 60),
+        ("stepped_contender", ("CartPole-v1", "sync", "3"), 60),
     ],
 )
 def test_a_contender_measures_as_often_as_it_is_asked(
@@ -31,6 +34,17 @@ def test_a_contender_measures_as_often_as_it_is_asked(
             found = contender.measure(steps=20)
             assert found["steps"] == steps
             assert found["seconds"] > 0
+
+
+def test_the_loops_over_cart_pole_play_the_same_episodes() -> None:
+    returns = []
+    for kind in ("default", "0", "2", "sync", "plain"):
+        with Contender("cart_pole", kind) as contender:
+            found = contender.measure(episodes=13)  # some environments play one more
+            assert found["seconds"] > 0
+            returns.append(found["returns"])
+    assert len(returns[0]) == 13
+    assert all(each == returns[0] for each in returns)
 
 
 @pytest.mark.parametrize("transport", ["auto", "grpc"])

@@ -477,7 +477,9 @@ enum reglue_offer {
     REGLUE_PORTABLE_STATES = 2, /**< another process of it takes its states */
     REGLUE_SEEDS = 4,           /**< plays REGLUE_ENV_GET_RANDOM_SEED and REGLUE_ENV_SET_RANDOM_SEED */
     REGLUE_STANDARDIZES = 8,    /**< plays REGLUE_ENV_STANDARDIZE */
-    REGLUE_NO_SUCCESS = 16      /**< never reports success: its score is the return */
+    REGLUE_NO_SUCCESS = 16,     /**< never reports success: its score is the return */
+    REGLUE_WHOLE_TURNS = 32,    /**< a step may move every slot, not those alone that it names */
+    REGLUE_NOT_REPEATABLE = 64  /**< its cells do not decide its episodes */
 };
 
 /** Answers an init: what every episode promises, the `count` tasks of `tasks` (the first is what RL_start

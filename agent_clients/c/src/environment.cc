@@ -173,7 +173,8 @@ std::vector<reglue::Task> tasks_of(const reglue_task* tasks, std::size_t count) 
 reglue::EnvironmentTraits traits_of(const reglue_task* tasks, std::size_t count,
                                     std::uint32_t offers) {
   const std::uint32_t known = REGLUE_STATES | REGLUE_PORTABLE_STATES | REGLUE_SEEDS |
-                              REGLUE_STANDARDIZES | REGLUE_NO_SUCCESS;
+                              REGLUE_STANDARDIZES | REGLUE_NO_SUCCESS | REGLUE_WHOLE_TURNS |
+                              REGLUE_NOT_REPEATABLE;
   if (offers & ~known) {
     throw reglue::UsageError("got offers " + std::to_string(offers) +
                              ", wanted bits of enum reglue_offer");
@@ -185,6 +186,8 @@ reglue::EnvironmentTraits traits_of(const reglue_task* tasks, std::size_t count,
   traits.seeds = offers & REGLUE_SEEDS;
   traits.standardizes = offers & REGLUE_STANDARDIZES;
   traits.tells_success = !(offers & REGLUE_NO_SUCCESS);
+  traits.whole_turns = offers & REGLUE_WHOLE_TURNS;
+  traits.repeatable = !(offers & REGLUE_NOT_REPEATABLE);
   return traits;
 }
 

@@ -20,6 +20,8 @@ class Counter : public Environment {
     EnvironmentTraits traits;
     traits.max_slots = 4;
     traits.tells_success = tells_success;
+    traits.whole_turns = whole_turns;
+    traits.repeatable = repeatable;
     traits.tasks = tasks;
     return traits;
   }
@@ -55,6 +57,8 @@ class Counter : public Environment {
 
   std::string observation = "steps";
   bool tells_success = true;
+  bool whole_turns = false;
+  bool repeatable = true;
   std::vector<Task> tasks{{"count", 1}};
 
  private:
@@ -112,6 +116,15 @@ TEST_F(EnvironmentTest, SaysWhetherItTellsOfSuccess) {
   EXPECT_FALSE(init(1).ready().tells_no_success());
   counter_.tells_success = false;
   EXPECT_TRUE(init(1).ready().tells_no_success());
+}
+
+TEST_F(EnvironmentTest, SaysThatAStepMovesEverySlotAndThatItIsNotRepeatable) {
+  EXPECT_FALSE(init(1).ready().whole_turns());
+  EXPECT_FALSE(init(1).ready().not_repeatable());
+  counter_.whole_turns = true;
+  counter_.repeatable = false;
+  EXPECT_TRUE(init(1).ready().whole_turns());
+  EXPECT_TRUE(init(1).ready().not_repeatable());
 }
 
 TEST_F(EnvironmentTest, StepsAndStartsInOnePlay) {

@@ -22,7 +22,7 @@ export EndKind, TERMINATED, TRUNCATED, VOID
 export DEFAULTED, CLIPPED
 export Environment, env_init!, env_start!, env_step!, env_get_state, env_set_state!, env_get_random_seed,
     env_set_random_seed!, env_standardize_randomness!, env_message, env_cleanup!
-export tasks, portable, tells_success
+export tasks, portable, tells_success, whole_turns, repeatable
 export Cell, Cells, Begun, Earned, ShownObservations, fault!
 export Experiment, rl_init!, rl_start!, rl_step!, rl_episode!, rl_episode_trajectory!, rl_return, rl_num_steps,
     rl_num_episodes, rl_cleanup!, rl_freeze!, rl_standardize_randomness!, rl_get_state, rl_set_state!,

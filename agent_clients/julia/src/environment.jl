@@ -99,6 +99,20 @@ False if its episodes never report success: the score is then the mean return. T
 """
 tells_success(::Environment) = true
 
+"""
+    whole_turns(environment) -> Bool
+
+True if a step may move every slot, and not those alone that it names; false by default.
+"""
+whole_turns(::Environment) = false
+
+"""
+    repeatable(environment) -> Bool
+
+False if its cells do not decide its episodes; true by default.
+"""
+repeatable(::Environment) = true
+
 # RL-Glue's routines, in the order in which they are called. Slots count from 1.
 
 """

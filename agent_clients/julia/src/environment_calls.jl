@@ -11,7 +11,9 @@ offers(environment::T) where {T<:Environment} =
     UInt32(2) * portable(environment) |
     UInt32(4) * hasmethod(env_get_random_seed, Tuple{T,Int}) |
     UInt32(8) * hasmethod(env_standardize_randomness!, Tuple{T,UInt64}) |
-    UInt32(16) * !tells_success(environment)
+    UInt32(16) * !tells_success(environment) |
+    UInt32(32) * whole_turns(environment) |
+    UInt32(64) * !repeatable(environment)
 
 "Returns the task."
 function answer!(@nospecialize(environment::Environment), handle, memory::Ptr{Cvoid}, @nospecialize(task))

@@ -15,63 +15,103 @@ Read in this order: `agents`, `environments` and `experiments` (what you write, 
 are carried out), `messages` (the calls), `wire` (their encoding), `net` (sessions over gRPC and
 Unix sockets), `gymnasium` and `rollouts` (for training loops).
 
-Names that need an extra are loaded at their first use: `reglue.evaluate`,
-`reglue.Evaluator`, `reglue.Result` and `reglue.Glue` (`server`); `reglue.make` and
-`reglue.make_vec` (`gymnasium`).
+Names are loaded at their first use. Some need an extra: `reglue.evaluate`, `reglue.Evaluator`,
+`reglue.Result` and `reglue.Glue` (`server`); `reglue.make` and `reglue.make_vec` (`gymnasium`).
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
-from reglue.agents.agent import Agent, Policy
-from reglue.agents.episode import AgentEpisode, EpisodeAgent
-from reglue.agents.model_agent import ModelAgent
-from reglue.agents.torch_policy import TorchPolicy
-from reglue.client import connect
-from reglue.environments.environment import Earned, Environment, Worlds
-from reglue.environments.world import Cell, Step, Suite, World
 from reglue.errors import IllegalAction, ReglueError
-from reglue.experiments.experiment import Experiment
-from reglue.messages.agent_messages import (
-    ActionFlag,
-    Actions,
-    EndKind,
-    Ends,
-    Phase,
-    Starts,
-    Steps,
-    Turn,
-)
-from reglue.rng import Rng
-from reglue.spec import (
-    Box,
-    Discrete,
-    MultiBinary,
-    MultiDiscrete,
-    TaskSpec,
-    TensorSpec,
-)
 
 if TYPE_CHECKING:
     from glue_server import Glue as Glue
+    from reglue.agents.agent import Agent, Policy
+    from reglue.agents.episode import AgentEpisode, EpisodeAgent
+    from reglue.agents.model_agent import ModelAgent
+    from reglue.agents.torch_policy import TorchPolicy
+    from reglue.client import connect
+    from reglue.environments.environment import Earned, Environment, Worlds
+    from reglue.environments.world import Cell, Step, Suite, World
+    from reglue.experiments.experiment import Experiment
     from reglue.gymnasium import make as make
     from reglue.gymnasium import make_vec as make_vec
+    from reglue.messages.agent_messages import (
+        ActionFlag,
+        Actions,
+        EndKind,
+        Ends,
+        Phase,
+        Starts,
+        Steps,
+        Turn,
+    )
+    from reglue.rng import Rng
+    from reglue.spec import (
+        Box,
+        Discrete,
+        MultiBinary,
+        MultiDiscrete,
+        TaskSpec,
+        TensorSpec,
+    )
     from reglue_bench import Evaluator as Evaluator
     from reglue_bench import Result as Result
     from reglue_bench import evaluate as evaluate
 else:
     # Not for type checkers: they would take any name for an attribute.
-    def __getattr__(name):
-        """Load what an extra brings. Raises MissingExtra, AttributeError."""
-        from reglue.tools.extras import load_name
+    _WHERE = {
+        "ActionFlag": "reglue.messages.agent_messages",
+        "Actions": "reglue.messages.agent_messages",
+        "Agent": "reglue.agents.agent",
+        "AgentEpisode": "reglue.agents.episode",
+        "Box": "reglue.spec",
+        "Cell": "reglue.environments.world",
+        "Discrete": "reglue.spec",
+        "Earned": "reglue.environments.environment",
+        "EndKind": "reglue.messages.agent_messages",
+        "Ends": "reglue.messages.agent_messages",
+        "Environment": "reglue.environments.environment",
+        "EpisodeAgent": "reglue.agents.episode",
+        "Experiment": "reglue.experiments.experiment",
+        "ModelAgent": "reglue.agents.model_agent",
+        "MultiBinary": "reglue.spec",
+        "MultiDiscrete": "reglue.spec",
+        "Phase": "reglue.messages.agent_messages",
+        "Policy": "reglue.agents.agent",
+        "Rng": "reglue.rng",
+        "Starts": "reglue.messages.agent_messages",
+        "Step": "reglue.environments.world",
+        "Steps": "reglue.messages.agent_messages",
+        "Suite": "reglue.environments.world",
+        "TaskSpec": "reglue.spec",
+        "TensorSpec": "reglue.spec",
+        "TorchPolicy": "reglue.agents.torch_policy",
+        "Turn": "reglue.messages.agent_messages",
+        "World": "reglue.environments.world",
+        "Worlds": "reglue.environments.environment",
+        "connect": "reglue.client",
+    }
 
-        value = globals()[name] = load_name(name)
+    def __getattr__(name):
+        """Imported when it is first used: a command's help needs no NumPy.
+
+        Raises AttributeError, and MissingExtra for what an extra brings.
+        """
+        if name in _WHERE:
+            value = getattr(import_module(_WHERE[name]), name)
+        else:
+            from reglue.tools.extras import load_name
+
+            value = load_name(name)
+        globals()[name] = value
         return value
 
     def __dir__():
         """All names, also those that are not loaded yet."""
         from reglue.tools.extras import EXTRAS
 
-        return sorted({*globals(), *EXTRAS})
+        return sorted({*globals(), *_WHERE, *EXTRAS})
 
 
 __all__ = [

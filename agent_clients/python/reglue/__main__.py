@@ -11,15 +11,15 @@ import atexit
 import os
 import signal
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from importlib.metadata import EntryPoint, entry_points, version
 
 from reglue import process_tuning
-from reglue.errors import MissingExtra, UnknownName
+from reglue.errors import UnknownName
+from reglue.tools.loading_modules import NotInstalled, loading
 from reglue.tools.outputs import keep_outputs
 from reglue.tools.parser import Parser
-from reglue_script import hear_ctrl_c, leave_at_ctrl_c
+from reglue_script import leave_at_ctrl_c
 
 ABOUT = {
     "join": "play an agent or an environment at a glue",
@@ -63,32 +63,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(str(UnknownName("command", name, commands)))
     point = commands[name]
     try:
-        with process_tuning.collecting_seldom(), _loading(point.name):
+        with loading():
             command = point.load()
-    except (ModuleNotFoundError, MissingExtra) as error:
+        if argv is None:
+            del sys.argv[1:]  # a user's module that parses it finds none of our words
+        return int(command(arguments[1:]) or 0)
+    except NotInstalled as missing:
         extra = ",".join(point.extras) or "server"
         print(
-            f"reglue {point.name} needs {error.name}: pip install 'reglue[{extra}]'",
+            f"reglue {point.name} needs {missing}: pip install 'reglue[{extra}]'",
             file=sys.stderr,
         )
         return 2
-    hear_ctrl_c()
-    if argv is None:
-        del sys.argv[1:]  # a user's module that parses it finds none of our words
-    return int(command(arguments[1:]) or 0)
-
-
-@contextmanager
-def _loading(name: str) -> Iterator[None]:
-    """Show in a terminal that a command loads, which takes seconds on a busy machine."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    print(f"loading reglue {name} …", end="", file=sys.stderr, flush=True)
-    try:
-        yield
-    finally:
-        print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
 def _parser(commands: dict[str, EntryPoint]) -> Parser:

@@ -11,8 +11,10 @@ import functools
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from reglue.spec import TaskSpec
+if TYPE_CHECKING:
+    from reglue.spec import TaskSpec
 
 _SELDOM = 200_000  # objects made between two collections; Python's default is 700 to 2000
 

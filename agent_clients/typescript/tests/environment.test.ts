@@ -160,6 +160,7 @@ test("ready says which optional routines are there", async () => {
   );
   assert.deepEqual([restores, portable, seeds, standardizes], [true, false, false, false]);
   assert.equal(tellsNoSuccess, false);
+  assert.deepEqual([ready.value.wholeTurns, ready.value.notRepeatable], [false, false]);
 });
 
 test("flags are one for all rows, or one for each", async () => {

@@ -23,7 +23,7 @@ from pydantic import (
 
 from glue_server.host_settings import got_and_wanted
 from reglue.errors import CannotLoad, UnknownName, UsageError, flag, joined, settings_of
-from reglue.tools.loading import parsed
+from reglue.tools.keyword_words import parsed
 from reglue.tools.text_file import read_text
 from reglue_bench.benchmark.toml_file import TomlFile
 from reglue_bench.plan_settings import PlanSettings

@@ -28,7 +28,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from env_adapters import Suite, SuiteName
@@ -67,7 +66,7 @@ _SETTINGS = ("seed", "slots", *_PLAN)
 class Task(BaseModel):
     """A table `[tasks.NAME]`."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
     environment: str | None = None
     environment_args: dict[str, JsonValue] = {}
@@ -78,7 +77,7 @@ class Task(BaseModel):
 class BenchmarkTable(BaseModel):
     """The whole file. What else it holds are settings."""
 
-    model_config = ConfigDict(frozen=True, extra="allow", strict=True)
+    model_config = ConfigDict(frozen=True, extra="allow", strict=True, defer_build=True)
 
     name: Annotated[str, Field(min_length=1)] | None = None
     procedure: str
@@ -212,6 +211,8 @@ class FileSource(Source):
 
 def described(plan: Plan) -> str:
     """A file that plays the same plan. Raises UsageError for what TOML cannot hold."""
+    import tomli_w
+
     table = {
         "name": plan.benchmark,
         "procedure": plan.procedure,

@@ -30,6 +30,7 @@ class Declared:
     horizon: int = 0  # steps to truncation; 0: no limit
     continuing: bool = False
     tells_success: bool = True
+    repeatable: bool = True
 
     @classmethod
     def of(cls, hello: EnvironmentHello, ready: EnvironmentReady) -> Self:
@@ -44,6 +45,7 @@ class Declared:
             ready.spec.horizon,
             ready.spec.continuing,
             ready.tells_success,
+            ready.repeatable,
         )
 
     @classmethod
@@ -64,6 +66,7 @@ class Declared:
             int(config["horizon"]),
             continuing=bool(config.get("continuing", False)),
             tells_success=bool(config.get("tells_success", True)),
+            repeatable=declared_repeatable(plan),
         )
 
     @property
@@ -80,6 +83,8 @@ class Declared:
             config["continuing"] = True
         if not self.tells_success:
             config["tells_success"] = False
+        if not self.repeatable:
+            config["repeatable"] = False
         return SuiteName(WAIT, config)
 
     @property
@@ -94,6 +99,11 @@ class Declared:
             tells_success=self.tells_success,
             parameters={"environment": self.name},
         )
+
+
+def declared_repeatable(plan: Plan) -> bool:
+    """False if the plan's environment says that its cells do not decide its episodes."""
+    return bool(plan.suite.config.get("repeatable", True)) or not is_remote(plan)
 
 
 def is_remote(plan: Plan) -> bool:

@@ -32,6 +32,9 @@ META_WORLD = {"MT": "multi-task", "ML": "meta-learning"}
 _MOST_SLOTS = 500
 """The most slots of Meta-World's benchmarks by default: 500 take little longer than 10."""
 
+_REPEATABLE = ("multi-task", "meta-learning")
+"""Procedures that compare agents on the same goals, which an environment must repeat."""
+
 Drawing = Callable[[int, int], None]
 """Told how many tasks have their goals, and how many there are."""
 
@@ -197,7 +200,13 @@ class ConnectingSource(EnvironmentSource):
             )
         kind = PROCEDURES[self.procedure]
         kind.parameters(settings, {"any": 1})  # refuses what cannot be before the wait
-        return means.declare(kind.slots(settings, DEFAULT_SLOTS)).facts
+        declared = means.declare(kind.slots(settings, DEFAULT_SLOTS))
+        if self.procedure in _REPEATABLE and not declared.repeatable:
+            raise UsageError(
+                got=f"{self.procedure}: of {declared.name}, which says that it is not repeatable",
+                wanted=f"evaluate:{WAIT}, as {self.procedure} compares agents on the same goals",
+            )
+        return declared.facts
 
 
 def named_source(name: str, folder: Path = Path()) -> Source:

@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from rich.console import Console
-from rich.rule import Rule
-from rich.text import Text
 from typer import Argument, Exit, Option
 
-from glue_server.commands.command import FAULTS, INTERRUPTED, OK, Command
+from glue_server.commands.command import FAULTS, OK, Command
 from glue_server.commands.flags import takes
-from glue_server.console import console, say
+from glue_server.console import console
 from glue_server.host_settings import HostSettings
 from reglue.errors import UsageError, settings_of
-from reglue_bench.bakeoff import REPORT, Bakeoff, Entrant, read_bakeoff
-from reglue_bench.bakeoff.bakeoff_file import BENCHMARK
-from reglue_bench.bakeoff.bakeoff_runs import is_interrupted
-from reglue_bench.bakeoff.table import comparison_table
-from reglue_bench.cli.shared_flags import AsJson, exit_code, new_folder, print_document
-from reglue_bench.plots.agent_plots import names
-from reglue_bench.report.frames import first_frames
-from reglue_bench.report.page import draw_report
-from reglue_bench.results.result import Result
-from reglue_bench.runs.observer import Observer
+from reglue.tools.loading_modules import loading
+from reglue_bench.cli.shared_flags import AsJson, new_folder
 from reglue_bench.settings import SandboxSettings, Settings
-from reglue_bench.terminal.progress import Lines, watcher
-from reglue_bench.terminal.summary import notes
 
 _FLAGS = [
     *("engine", "environments", "processes", "connect_timeout"),
@@ -117,6 +103,12 @@ def bakeoff(
     Exit codes: 0 every agent played the whole plan; 1 one of them did not, or had faults; 2
     wrong usage; 130 interrupted.
     """
+    with loading():
+        from reglue_bench.bakeoff import Bakeoff, read_bakeoff
+        from reglue_bench.bakeoff.bakeoff_file import BENCHMARK
+        from reglue_bench.cli.bakeoff_screen import Screen, conclude
+        from reglue_bench.terminal.progress import watcher
+
     if resume and out:
         raise UsageError("--resume names the folder already: omit --out")
     entrants = read_bakeoff(file, flags)
@@ -127,75 +119,8 @@ def bakeoff(
         with settings_of(f"{file}: [benchmark]", BENCHMARK - flags.keys()):
             played.prepare(watcher(screen.console), resume=resume is not None)
         results = played.play(screen)
-    code = _conclude(screen, folder, results, of=len(entrants) - len(played.refused), json=json)
+    code = conclude(screen, folder, results, of=len(entrants) - len(played.refused), json=json)
     raise Exit(FAULTS if code == OK and played.refused else code)
 
 
 main = Command(bakeoff)
-
-
-class Screen:
-    """What is shown while agents play: a heading and a display each, or lines of all."""
-
-    def __init__(self, output: Console, entrants: Sequence[Entrant], *, together: bool) -> None:
-        self.console = output
-        self._order = [entrant.name for entrant in entrants]
-        self._together = together
-
-    def say(self, text: str) -> None:
-        """Print `text` without markup."""
-        say(text, self.console)
-
-    def watcher(self, entrant: Entrant) -> Observer:
-        """The display of an agent whose turn has come."""
-        if self._together:
-            return _Named(self.console, entrant.name)
-        place = self._order.index(entrant.name) + 1
-        title = f"{entrant.name}, {place} of {len(self._order)}"
-        self.console.print(Rule(Text(title), align="left"))
-        return watcher(self.console)
-
-    def run_ended(self, entrant: Entrant, result: Result) -> None:
-        """Print the notes on an agent's score."""
-        for line in notes(result):
-            self.say(f"{entrant.name}: {line}" if self._together else line)
-
-
-class _Named(Lines):
-    """Lines that begin with the agent's name."""
-
-    def __init__(self, output: Console, name: str) -> None:
-        super().__init__(output)
-        self._name = name
-
-    def say(self, text: str) -> None:
-        """Print `text` after the agent's name."""
-        super().say(f"{self._name}: {text}")
-
-
-def _conclude(
-    screen: Screen,
-    folder: Path,
-    played: Sequence[tuple[Entrant, Result]],
-    *,
-    of: int,
-    json: bool,
-) -> int:
-    """Compare them in the terminal and on a page; the exit code."""
-    results = [result for _, result in played]
-    if len(played) < of or any(map(is_interrupted, results)):
-        screen.say(f"interrupted; --resume {folder} continues")
-        return INTERRUPTED
-    folders = [folder / entrant.name for entrant, _ in played]
-    page = draw_report(
-        list(zip(names(results, folders), results, strict=True)),
-        frames=[first_frames(each) for each in folders],
-    )
-    if page.comparison is not None:
-        screen.console.print(comparison_table(page.comparison, results))
-        for line in filter(None, [page.comparison.verdict, *page.comparison.notes]):
-            screen.say(line)
-    screen.say(str(page.write(folder / REPORT)))
-    if json:
-        print_document(page.document(folders, results))
-    return OK if all(exit_code(result) == OK for result in results) else FAULTS

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
+import faulthandler
 import re
+import sys
+from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from rich.console import Console
 from typer import Argument, Exit, Option
 
 from glue_server.commands.command import Command
 from glue_server.commands.flags import takes
 from glue_server.console import console, say
 from reglue.errors import UsageError
-from reglue_bench.bakeoff.seed_runs import holds_seeds, seeded, seeded_before
-from reglue_bench.benchmark.source import is_file
+from reglue.tools.loading_modules import loading
 from reglue_bench.cli.shared_flags import AsJson, TrustCode, exit_code, new_folder, print_document
-from reglue_bench.evaluation import plan_and_start
-from reglue_bench.evaluation import resume as resume_run
 from reglue_bench.plan_settings import TRAINING_PANEL
-from reglue_bench.results.result import Result
-from reglue_bench.runs.run import Retry
 from reglue_bench.settings import AgentSettings, Settings, read_settings
-from reglue_bench.terminal.progress import watcher
-from reglue_bench.terminal.summary import print_summary
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from reglue_bench.results.result import Result
+    from reglue_bench.runs.run import Retry
 
 
 @takes(Settings, [*AgentSettings.model_fields, *Settings.model_fields])
@@ -100,7 +101,14 @@ def bench(
     Exit codes: 0 every planned episode was played; 1 finished with faults, or not complete; 2
     wrong usage; 130 interrupted.
     """
+    with loading():
+        from reglue_bench.bakeoff.seed_runs import holds_seeds
+        from reglue_bench.evaluation import resume as resume_run
+        from reglue_bench.terminal.progress import watcher
+        from reglue_bench.terminal.summary import print_summary
+
     output = console(stderr=json)
+    _report_crashes()
     retry: Retry = "all" if retry_faults else "environment" if retry_environment_faults else "none"
     retry_flag = "--retry-faults" if retry_faults else "--retry-environment-faults"
     if benchmark is not None:
@@ -140,6 +148,13 @@ def bench(
 main = Command(bench)
 
 
+def _report_crashes() -> None:
+    """Have a crash of this process say in whose lines it happened: environments may play here."""
+    if sys.__stderr__ is not None and not faulthandler.is_enabled():
+        with suppress(OSError, ValueError):  # it is closed
+            faulthandler.enable(sys.__stderr__)
+
+
 def _play_seeds(
     flags: dict[str, Any],
     out: Path | None,
@@ -149,6 +164,8 @@ def _play_seeds(
     count: int | None,
     at_once: int,
 ) -> int:
+    from reglue_bench.bakeoff.seed_runs import seeded, seeded_before
+
     if resume is None:
         assert count is not None
         settings = _settings(flags)
@@ -174,6 +191,9 @@ def _settings(flags: dict[str, Any]) -> Settings:
 
 
 def _start(flags: dict[str, Any], out: Path | None, output: Console) -> tuple[Path, Result]:
+    from reglue_bench.evaluation import plan_and_start
+    from reglue_bench.terminal.progress import watcher
+
     settings = _settings(flags)
     watching = watcher(output)
     watching.say(f"loading {settings.benchmark} and its environments")  # which takes seconds
@@ -182,6 +202,8 @@ def _start(flags: dict[str, Any], out: Path | None, output: Console) -> tuple[Pa
 
 
 def _name(settings: Settings) -> str:
+    from reglue_bench.benchmark.source import is_file
+
     benchmark = settings.benchmark
     played = Path(benchmark).stem if is_file(benchmark) else benchmark
     return re.sub(r"[^\w.-]+", "-", f"{played}-{settings.agent or 'program'}")

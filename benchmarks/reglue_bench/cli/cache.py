@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
 from typer import Argument
 
-from env_adapters.disk_cache import DiskCache, cache_folder
 from glue_server.commands.command import Command
 from glue_server.console import console, say
+from reglue.tools.loading_modules import loading
+
+if TYPE_CHECKING:
+    from env_adapters.disk_cache import DiskCache
 
 
 def cache(
@@ -25,6 +28,9 @@ def cache(
 
     Exit codes: 0 done; 2 wrong usage; 130 interrupted.
     """
+    with loading():
+        from env_adapters.disk_cache import DiskCache, cache_folder
+
     disk_cache = DiskCache(cache_folder())
     if disk_cache.folder is None:
         say("Nothing is cached: REGLUE_CACHE_DIR is empty, or there is no home folder.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from rich.filesize import decimal
 from rich.table import Table
@@ -15,13 +15,12 @@ from typer import Argument, Exit, Option
 from glue_server.commands.command import FAULTS, Commands
 from glue_server.console import console, say
 from reglue.errors import UnknownName, UsageError
+from reglue.tools.loading_modules import loading
 from reglue_bench.cli.shared_flags import AsJson, TrustCode, print_document
-from reglue_bench.datasets.dataset_replay import replayed
-from reglue_bench.datasets.dataset_summary import Range, Summary, source_of, summarized
-from reglue_bench.datasets.folder import write_dataset
-from reglue_bench.datasets.minari_id import check_id, folder_of_id
-from reglue_bench.datasets.source import Episode, Source
-from reglue_bench.formatting import number
+
+if TYPE_CHECKING:
+    from reglue_bench.datasets.dataset_summary import Range, Summary
+    from reglue_bench.datasets.source import Episode, Source
 
 _MOST_DIFFERENCES = 5  # that are printed
 
@@ -43,6 +42,9 @@ def info(dataset: _From, json: AsJson = False) -> None:
 
     Exit codes: 0 shown; 1 a damaged dataset; 2 wrong usage; 130 interrupted.
     """
+    with loading():
+        from reglue_bench.datasets.dataset_summary import summarized
+
     summary = summarized(dataset)
     if json:
         print_document(summary.model_dump_json(indent=1))
@@ -85,6 +87,11 @@ def export(
 
     Exit codes: 0 written; 1 a damaged dataset or a full disk; 2 wrong usage; 130 interrupted.
     """
+    with loading():
+        from reglue_bench.datasets.dataset_summary import source_of
+        from reglue_bench.datasets.folder import write_dataset
+        from reglue_bench.datasets.minari_id import check_id, folder_of_id
+
     target = path
     if dataset_id is not None:
         check_id(dataset_id)
@@ -122,6 +129,9 @@ def replay(
 
     Exit codes: 0 all are equal; 1 some differ; 2 wrong usage; 130 interrupted.
     """
+    with loading():
+        from reglue_bench.datasets.dataset_replay import replayed
+
     played = differ = 0
     for title, difference in replayed(dataset, trust_code=trust_code):
         played += 1
@@ -198,4 +208,6 @@ def _range(lengths: Range | None) -> str:
 
 
 def _returns(returns: Range) -> str:
+    from reglue_bench.formatting import number
+
     return f"{number(returns.mean)}, {number(returns.least)} to {number(returns.most)}"

@@ -11,11 +11,9 @@ from typer import Argument, Option
 from glue_server.commands.command import Command
 from glue_server.console import say
 from reglue.errors import UsageError
+from reglue.tools.loading_modules import loading
 from reglue.tools.outputs import product
-from reglue_bench.results.episode_export import Format, write_table
-from reglue_bench.results.episodes import Episodes
-from reglue_bench.results.whole_file import whole_file
-from reglue_bench.runs.ledger import LedgerReader, warn_of_lost_journal
+from reglue_bench.results.episode_export import Format
 
 
 def export(
@@ -67,6 +65,12 @@ def export(
 
     Exit codes: 0 written; 1 a damaged run or a full disk; 2 wrong usage; 130 interrupted.
     """
+    with loading():
+        from reglue_bench.results.episode_export import write_table
+        from reglue_bench.results.episodes import Episodes
+        from reglue_bench.results.whole_file import whole_file
+        from reglue_bench.runs.ledger import LedgerReader, warn_of_lost_journal
+
     LedgerReader(run).close()  # before a file is made
     warn_of_lost_journal(run)
     if out is None:

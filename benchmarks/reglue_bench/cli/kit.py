@@ -9,8 +9,8 @@ from typer import Argument
 
 from glue_server.commands.command import Command
 from glue_server.console import say
+from reglue.tools.loading_modules import loading
 from reglue_bench.kit.language import LANGUAGES, LanguageName
-from reglue_bench.kit.writing import missing_programs, write_project
 
 
 def kit(
@@ -29,6 +29,9 @@ def kit(
 
     Exit codes: 0 written; 1 the disk is full; 2 wrong usage; 130 interrupted.
     """
+    with loading():
+        from reglue_bench.kit.writing import missing_programs, write_project
+
     write_project(language, folder)
     say(
         f"{folder}: begin with {folder / 'README.md'}, and write your agent in its "

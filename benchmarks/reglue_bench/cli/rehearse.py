@@ -12,13 +12,9 @@ from glue_server.commands.command import FAULTS, OK, Command
 from glue_server.commands.flags import takes
 from glue_server.console import console, say
 from reglue.errors import UsageError
-from reglue_bench.cli.shared_flags import AsJson, print_document
-from reglue_bench.rehearsal import rehearse
+from reglue.tools.loading_modules import loading
+from reglue_bench.cli.shared_flags import MARKS, AsJson, print_document
 from reglue_bench.settings import AgentSettings, Settings, read_settings
-from reglue_bench.terminal.progress import watcher
-
-MARKS = {True: "[green]✓[/green]", False: "[red]✗[/red]", None: "[yellow]![/yellow]"}
-"""How checks are shown, by whether they passed."""
 
 _LIMITS = {"connect_timeout": 60.0, "first_step_timeout": 120.0}
 """Seconds: shorter than those of a run."""
@@ -44,6 +40,10 @@ def try_(
 
     Exit codes: 0 ready; 1 the run would fail; 2 wrong usage; 130 interrupted.
     """
+    with loading():
+        from reglue_bench.rehearsal import rehearse
+        from reglue_bench.terminal.progress import watcher
+
     if not flags.get("agent") and not flags.get("agent_cmd"):
         raise UsageError("no agent: give --agent NAME, or --agent-cmd PROGRAM")
     output = console(stderr=json)

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
 from glue_server.commands.command import Command
 from glue_server.console import console, say
 from reglue.errors import UsageError
-from reglue_bench.bakeoff.seed_runs import runs_in
+from reglue.tools.loading_modules import loading
 from reglue_bench.cli.shared_flags import AsJson, TrustCode, print_document
-from reglue_bench.plots.agent_plots import names
-from reglue_bench.plots.views import NamedRun
-from reglue_bench.report.frames import first_frames
-from reglue_bench.report.page import draw_report
-from reglue_bench.report.paper_tables import as_csv, as_latex, curve_rows, score_rows
-from reglue_bench.results.read_run import read_run
-from reglue_bench.results.whole_file import whole_file
+
+if TYPE_CHECKING:
+    from reglue_bench.plots.views import NamedRun
 
 
 def report(
@@ -68,6 +64,13 @@ def report(
 
     Exit codes: 0 the page is written; 1 it could not be; 2 wrong usage; 130 interrupted.
     """
+    with loading():
+        from reglue_bench.bakeoff.seed_runs import runs_in
+        from reglue_bench.plots.agent_plots import names
+        from reglue_bench.report.frames import first_frames
+        from reglue_bench.report.page import draw_report
+        from reglue_bench.results.read_run import read_run
+
     output = console(stderr=json)
     first = runs[0]
     runs = [run for folder in runs for run in runs_in(folder)]
@@ -96,6 +99,8 @@ def report(
 
 def _tables(runs: Sequence[NamedRun], csv: Path | None, latex: Path | None) -> Iterator[Path]:
     """Write the requested files. Raises UsageError."""
+    from reglue_bench.report.paper_tables import as_csv, as_latex, curve_rows, score_rows
+
     if csv is not None:
         yield _write(csv, as_csv(score_rows(runs)))
         if curves := curve_rows(runs):
@@ -105,6 +110,8 @@ def _tables(runs: Sequence[NamedRun], csv: Path | None, latex: Path | None) -> I
 
 
 def _write(path: Path, text: str) -> Path:
+    from reglue_bench.results.whole_file import whole_file
+
     if path.is_dir():
         raise UsageError(got=f"the folder {path}", wanted=f"a file's name, such as {path}/table")
     try:

@@ -11,13 +11,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Annotated, TextIO, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TextIO, TypeAlias
 
 from typer import Context, Option
 
 from glue_server.commands.command import FAULTS, INTERRUPTED, OK
 from reglue.tools.outputs import Output, product
-from reglue_bench.results.result import Result
+
+if TYPE_CHECKING:
+    from reglue_bench.results.result import Result
 
 TrustCode: TypeAlias = Annotated[
     bool,
@@ -44,6 +46,10 @@ AsJson: TypeAlias = Annotated[
         callback=_keep_stdout,
     ),
 ]
+
+
+MARKS = {True: "[green]✓[/green]", False: "[red]✗[/red]", None: "[yellow]![/yellow]"}
+"""How checks are shown, by whether they passed."""
 
 
 def print_document(text: str) -> None:

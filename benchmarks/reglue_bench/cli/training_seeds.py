@@ -11,7 +11,7 @@ from rich.table import Table
 from glue_server.commands.command import FAULTS, INTERRUPTED, OK
 from reglue_bench.bakeoff import REPORT, Bakeoff, Entrant
 from reglue_bench.bakeoff.bakeoff_runs import is_interrupted
-from reglue_bench.cli.bakeoff import Screen
+from reglue_bench.cli.bakeoff_screen import Screen
 from reglue_bench.cli.shared_flags import exit_code
 from reglue_bench.measures.seed_statistics import LEAST_SEEDS
 from reglue_bench.report.page import draw_report

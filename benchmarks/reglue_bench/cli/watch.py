@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from rich.progress import Progress
 from typer import Argument, Option
@@ -11,11 +11,11 @@ from typer import Argument, Option
 from glue_server.commands.command import Command
 from glue_server.console import console, say
 from reglue.errors import UsageError
+from reglue.tools.loading_modules import loading
 from reglue_bench.cli.shared_flags import TrustCode
-from reglue_bench.formatting import number
-from reglue_bench.replay import Camera, Recorded, Replay, read_episode, with_pictures
-from reglue_bench.replay.screen import HEAD, Screen, line
-from reglue_bench.replay.video import video as writing
+
+if TYPE_CHECKING:
+    from reglue_bench.replay import Recorded, Replay
 
 
 def watch(
@@ -52,6 +52,10 @@ def watch(
 
     Exit codes: 0 replayed exactly; 1 it differs; 2 wrong usage; 130 interrupted.
     """
+    with loading():
+        from reglue_bench.formatting import number
+        from reglue_bench.replay import Replay, read_episode, with_pictures
+
     if not 0.01 <= fps <= 1000:
         raise UsageError(got=f"--fps {fps}", wanted="a number from 0.01 to 1000")
     recorded = read_episode(run, episode, unit, trust_code=trust_code)
@@ -76,6 +80,9 @@ main = Command(watch)
 
 
 def _write(replay: Replay, recorded: Recorded, path: Path, fps: float) -> None:
+    from reglue_bench.replay import Camera
+    from reglue_bench.replay.video import video as writing
+
     camera = Camera(replay.spec, replay.world)
     output = console()
     bar = Progress(console=output, transient=True, disable=not output.is_terminal)
@@ -94,6 +101,9 @@ def _write(replay: Replay, recorded: Recorded, path: Path, fps: float) -> None:
 
 def _show(replay: Replay, recorded: Recorded, fps: float) -> None:
     """Show pictures, or lines if there are none."""
+    from reglue_bench.replay import Camera
+    from reglue_bench.replay.screen import Screen
+
     camera, moments = Camera(replay.spec, replay.world), replay.moments()
     first = next(moments)
     try:
@@ -114,6 +124,8 @@ def _show(replay: Replay, recorded: Recorded, fps: float) -> None:
 
 
 def _list(replay: Replay, recorded: Recorded) -> None:
+    from reglue_bench.replay.screen import HEAD, line
+
     say(recorded.title)
     say(HEAD)
     for moment in replay.moments():

@@ -85,6 +85,11 @@ class AgentPool:
         return self._environment.spec
 
     @property
+    def where(self) -> str:
+        """Where episodes that begin now are played, in words; empty before it is open."""
+        return self._environment.where if self._environment else ""
+
+    @property
     def executed(self) -> int:
         """Environment steps simulated so far."""
         return self._environment.executed - self._before if self._environment else 0

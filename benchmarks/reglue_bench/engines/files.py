@@ -11,7 +11,7 @@ from typing import Any
 
 from env_adapters import SuiteName
 from reglue.errors import UsageError
-from reglue.tools.loading import parsed
+from reglue.tools.keyword_words import parsed
 from reglue_bench.benchmark.benchmark import suite_of
 from reglue_bench.engines.run_identity import agent_facts, agent_sources, versions
 from reglue_bench.plans.plan import Plan

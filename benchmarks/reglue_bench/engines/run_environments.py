@@ -1,4 +1,4 @@
-"""Makes a run's environments in this process or in workers."""
+"""Makes a run's environments in this process or in workers, or in this one until workers pay."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import os
 from pathlib import Path
 
 from env_adapters import SuiteName
+from env_adapters.suites import META_WORLD
 from glue_server import EnvironmentCalls, EnvironmentPort, LocalEnvironmentPort, WorkersPort
+from glue_server.environment.moving_port import MovingPort, WorkersPay
 from glue_server.timeouts import Timeouts
 from reglue.environments.environment import Worlds
 from reglue_bench.benchmark.benchmark import suite_of
@@ -29,7 +31,9 @@ def make_environment(
     """Make `slots` environments of a suite, ready to play. The caller closes them.
 
     Args:
-        workers: Number of processes, one a core by default; 0 keeps them in this one.
+        workers: Number of processes; 0 keeps them in this one. None: they begin in this one, and
+            move to workers, one a core, when measured steps say that it pays. Meta-World's are in
+            workers at once.
         timeout_s: A worker that takes longer for an answer is replaced, seconds. An
             environment in this process has no time limit.
 
@@ -37,24 +41,39 @@ def make_environment(
         UsageError: The suite cannot be built.
         EnvironmentFault: No worker starts.
     """
-    chosen = cores() if workers is None else workers
+    most = min(cores(), slots)  # workers that the measured steps may ask for
+
+    def in_workers(count: int) -> WorkersPort:
+        return WorkersPort(suite, workers=count, log_file=log_file, timeout_s=timeout_s)
+
     port: EnvironmentPort
-    if chosen == 0:
-        port = LocalEnvironmentPort(Worlds(suite.build()), suite.factory)
+    if workers is None and suite.factory == META_WORLD:  # its models take a second to load
+        port = in_workers(cores())
+    elif workers:
+        port = in_workers(workers)
     else:
-        port = WorkersPort(suite, workers=chosen, log_file=log_file, timeout_s=timeout_s)
+        port = here = LocalEnvironmentPort(Worlds(suite.build()), suite.factory)
+        if workers is None and most > 1:
+            port = MovingPort(here, lambda: in_workers(most), WorkersPay(most))
     return EnvironmentCalls(port, timeout_s=timeout_s).opened(slots)
 
 
-def environment_of(plan: Plan, settings: Settings, folder: Path) -> EnvironmentCalls:
+def environment_of(
+    plan: Plan, settings: Settings, folder: Path, *, was_lost: bool = False
+) -> EnvironmentCalls:
     """New environments of a plan, made here. Raises UsageError.
 
     `folder` is the run's, for what workers print. Where a secret hides the cells, environments are
-    in processes of their own: what an agent brings about there, such as a crash, ends no run.
+    in processes of their own: what an agent brings about there, such as a crash, ends no run. So
+    they are by default if a process `was_lost` before in the midst of an episode, or if the
+    settings limit their time, as nothing limits it in this process.
     """
     workers = or_default(settings.workers, PROCEDURES[plan.procedure].workers)
     if workers == 0 and plan.cells != PUBLIC:
         workers = 1  # an agent of others could end this process by its environment's
+    is_limited = settings.environment_timeout != Timeouts.environment_s
+    if workers is None and (was_lost or is_limited or plan.cells != PUBLIC):
+        workers = cores()
     return make_environment(
         suite_of(plan, settings),
         plan.slots,

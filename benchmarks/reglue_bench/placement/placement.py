@@ -11,7 +11,7 @@ from glue_server.peers.hosts import PeerSource
 from glue_server.processes.child import readable
 from glue_server.processes.interrupts import hurried
 from reglue.errors import EnvironmentFault
-from reglue_bench.engines import RayPlayers
+from reglue_bench.engines.ray.ray_players import RayPlayers
 from reglue_bench.placement.placed_worker import EnvironmentSettings, FromEnvironment, PlacedWorker
 
 _LOOK_S = 0.05

@@ -157,7 +157,7 @@ class Procedure(ABC):
     """The setting that says how many slots there are."""
 
     workers: ClassVar[int | None] = None
-    """How many processes play its environments by default; None: one for each core."""
+    """How many processes play its environments by default; None: as measured steps say."""
 
     keeps_rewards: ClassVar[bool] = False
     """Whether each step's reward is kept, beside the return."""

@@ -91,6 +91,7 @@ def _who_and_what(result: Result) -> list[tuple[str, str]]:
         ("repeatable", _repeatable(result)),
         ("played on", "; ".join(result.machines)),
         ("environments on", "; ".join(result.environments_on)),
+        ("environments in", "; ".join(result.environments_in)),
     ]
     return [(name, value) for name, value in facts if value]
 

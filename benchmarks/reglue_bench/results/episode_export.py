@@ -8,10 +8,12 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from io import TextIOWrapper
 from itertools import islice
-from typing import BinaryIO, Literal
+from typing import TYPE_CHECKING, BinaryIO, Literal
 
 from reglue.errors import MissingExtra
-from reglue_bench.results.episodes import EpisodeRow
+
+if TYPE_CHECKING:
+    from reglue_bench.results.episodes import EpisodeRow
 
 Format = Literal["csv", "jsonl", "parquet"]
 

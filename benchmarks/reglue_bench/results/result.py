@@ -84,6 +84,7 @@ class Result(BaseModel):
     versions: dict[str, str]  # of the packages that decide a row's bits
     machines: list[str] = []  # on which agents played: name, processor, on which bits depend too
     environments_on: list[str] = []  # the machines of --environments ray; empty: agents' own
+    environments_in: list[str] = []  # this process, 2 workers, …; empty: beside each agent
     repeats: tuple[Repeat, ...] = ()  # at the run's end, one each of who was tried again
     events: list[Event] = []  # during the run, over all sessions; they changed no row
     _episodes: Iterable[EpisodeRow] | None = PrivateAttr(None)

@@ -42,6 +42,7 @@ from reglue_bench.runs.ledger import (
     EVENT,
     ISOLATION,
     MACHINE,
+    PLAYED_IN,
     REPEATS,
     LedgerReader,
     Row,
@@ -109,7 +110,11 @@ def score_of(ledger: LedgerReader) -> Result:
         },
         fresh=_fresh(settings),
     )
-    where = {"machines": _machines(about), "environments_on": _entries_of(about, ENVIRONMENTS)}
+    where = {
+        "machines": _machines(about),
+        "environments_on": _entries_of(about, ENVIRONMENTS),
+        "environments_in": _entries_of(about, PLAYED_IN),
+    }
     events = [
         Event(what=what, count=int(about[EVENT + what])) for what in _entries_of(about, EVENT)
     ]

@@ -6,6 +6,10 @@ from typing import Literal
 
 from pydantic import BaseModel
 
+from glue_server import LocalEnvironmentPort
+from reglue.errors import setting
+from reglue_bench.settings import Settings
+
 
 class Repeat(BaseModel, frozen=True, extra="forbid"):
     """What came of playing an episode again at the run's end, or of asking the agent again."""
@@ -47,3 +51,23 @@ class Ending(BaseModel, frozen=True, extra="forbid"):
     def __str__(self) -> str:
         """`agent_error: KeyError`, or `interrupted; …`."""
         return self.what if self.what.startswith(self.status) else f"{self.status}: {self.what}"
+
+
+def limits_text(settings: Settings, where: str) -> str:
+    """How long a step may take of environments that are played `where`, and of an agent."""
+    if where == LocalEnvironmentPort.where:
+        environment = (
+            "an environment in this process has no time limit, and only Ctrl-C ends one that hangs "
+            f"({setting('workers', 1)} limits its time)"
+        )
+    else:
+        environment = (
+            f"an environment may take {settings.environment_timeout:g} s for a step "
+            "(environment timeout)"
+        )
+    if not (settings.agent or settings.agent_cmd):
+        return f"{environment}; an agent in this process has none"
+    return (
+        f"{environment}; an agent {settings.step_timeout:g} s (step timeout), "
+        f"{settings.first_step_timeout:g} s for its first (first step timeout)"
+    )

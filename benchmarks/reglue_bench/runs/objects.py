@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from env_adapters.given_environment import given_environment
+from env_adapters.slot_checks import check_slots
 from glue_server import EnvironmentCalls, LocalEnvironmentPort
 from glue_server.processes.interrupts import raise_stop
+from reglue.environments.environment import Worlds
 from reglue.errors import UsageError, brief, error_text
 from reglue_bench.benchmark.benchmark import make_plan
 from reglue_bench.benchmark.declared import WAIT, Declared
@@ -61,9 +63,11 @@ def opened(candidate: object, options: Mapping[str, Any]) -> Iterator[OpenObject
     # As no suite in the plan has them.
     declared = f"{name} {json.dumps(plain_arguments)}" if plain_arguments else name
     settings = read_settings(**rest, benchmark=f"{PROCEDURE}:{WAIT}")
+    settings = _with_slots(settings, environment.max_slots)
+    if not isinstance(environment, Worlds):
+        check_slots(environment, settings.slots or DEFAULT_SLOTS)
     calls = EnvironmentCalls(LocalEnvironmentPort(environment, declared))
     try:
-        settings = _with_slots(settings, calls.hello.max_slots)
 
         def declare(slots: int) -> Declared:
             return Declared.of(calls.hello, calls.init(slots))

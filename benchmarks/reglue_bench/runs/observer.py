@@ -20,7 +20,7 @@ class RunStarted:
     plan: Plan
     left: Sequence[int]  # units that are to be played, in their order
     executed: Callable[[], int]  # environment steps simulated so far in this session
-    limits: str = ""  # a text that says how long a step may take
+    limits: Callable[[], str] = str  # a text that says how long a step may take now
 
 
 class Observer(Protocol):

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from reglue.errors import UsageError, setting
 from reglue_bench.benchmark.declared import is_remote
-from reglue_bench.engines import LocalPlayers, Players, RayPlayers, ShardSettings
 from reglue_bench.engines.files import facts_and_files, portable
-from reglue_bench.engines.process_players import SHARD_PROCESS
+from reglue_bench.engines.process_players import SHARD_PROCESS, LocalPlayers, Players
+from reglue_bench.engines.ray.ray_players import RayPlayers
 from reglue_bench.engines.run_environments import cores
-from reglue_bench.engines.shard import FROM_SHARD, FromShard
+from reglue_bench.engines.shard import FROM_SHARD, FromShard, ShardSettings
 from reglue_bench.placement.placed_worker import FROM_ENVIRONMENT, PROCESS, FromEnvironment
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import TRAINING, procedure_of

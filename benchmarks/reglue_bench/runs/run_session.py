@@ -16,34 +16,38 @@ from reglue.agents.adaptation import agent_of
 from reglue.errors import AgentFault, EnvironmentFault, PlanDiffers, ReglueError, setting
 from reglue.spec import TaskSpec
 from reglue_bench.benchmark.benchmark import suite_of
-from reglue_bench.benchmark.declared import check_declared, is_remote
-from reglue_bench.engines import (
-    DealingEngine,
-    Engine,
-    FromShard,
+from reglue_bench.benchmark.declared import check_declared, declared_repeatable, is_remote
+from reglue_bench.engines.agent_pool import (
+    AgentPool,
     LocalEngine,
-    Players,
+    asks_again,
+    check_capable,
+    served_host,
 )
-from reglue_bench.engines.agent_pool import AgentPool, asks_again, check_capable, served_host
+from reglue_bench.engines.dealing import DealingEngine
+from reglue_bench.engines.engine import Engine
+from reglue_bench.engines.process_players import Players
 from reglue_bench.engines.run_environments import environment_of
 from reglue_bench.engines.run_identity import agent_files, machine
 from reglue_bench.engines.run_server import RunServer
+from reglue_bench.engines.shard import FromShard
 from reglue_bench.formatting import plural
-from reglue_bench.placement import Placement
 from reglue_bench.placement.placed_worker import EnvironmentSettings
+from reglue_bench.placement.placement import Placement
 from reglue_bench.plans.plan import PlanCell
 from reglue_bench.procedures import TRAINING, Todo, Todos, procedure_of
 from reglue_bench.runs.ledger import (
     ENVIRONMENTS,
     ISOLATION,
     MACHINE,
+    PLAYED_IN,
     REPEATS,
     Begun,
     Ledger,
     Totals,
 )
 from reglue_bench.runs.left_to_play import crashed, fails_again, left_to_play, lost_tries
-from reglue_bench.runs.notes import Ending, Repeat
+from reglue_bench.runs.notes import Ending, Repeat, limits_text
 from reglue_bench.runs.observed import ObservedWriter
 from reglue_bench.runs.observer import Observer, RunStarted
 from reglue_bench.runs.players import environment_players, players_of, shard_settings
@@ -51,7 +55,7 @@ from reglue_bench.runs.recorder import Recorder
 from reglue_bench.runs.repeatability import ShortestEpisode, repeat_of_agent
 from reglue_bench.runs.run import MOST_TRIES, Request, cell_key_of, is_recorded
 from reglue_bench.runs.same_agent import keep_parameters, keep_turns
-from reglue_bench.settings import LOCAL, Settings
+from reglue_bench.settings import LOCAL
 
 OUTSIDE = (
     "an observation lay outside of its declared bounds, and was passed on as it is; the log tells "
@@ -79,6 +83,7 @@ class Session:
         self._shortest = ShortestEpisode()
         self._outside = 0  # observations of which the ledger tells
         self._has_recorded = False  # a unit
+        self._was_lost = False  # a process of this run, in the midst of a unit
         self._losses_reported = False  # that episodes are lost to the dataset
         self._farewell = "the run is over, thank you"
         self._is_recorded = is_recorded(folder, request)
@@ -96,6 +101,7 @@ class Session:
         todo = left_to_play(self._ledger, self._procedure, self._request.retry_faults)
         if not todo:
             return None
+        self._was_lost = bool(todo.tried)
         self._placement = self._placed()
         agents = len({unit % self._procedure.agents for unit in todo.units})
         players = players_of(self._request, self._folder, self._watcher.say, agents)
@@ -118,6 +124,7 @@ class Session:
             with contextlib.ExitStack() as closing:
                 closing.callback(lambda: self._ledger.spend(self._session, self._totals()))
                 closing.callback(self._keep_outside, is_over=True)
+                closing.callback(self._note_where)
                 closing.callback(self._report_losses, recorder)
                 closing.callback(recorder.close)
                 closing.callback(self._watcher.end)
@@ -154,6 +161,8 @@ class Session:
 
     def _repeated(self) -> Repeat:
         settings = self._request.settings
+        if not declared_repeatable(self._request.plan):
+            return Repeat(who="environment", repeatable=False, what="it says so of itself")
         if settings.engine != LOCAL:
             return _unknown("its environments were on other machines")
         try:
@@ -226,7 +235,7 @@ class Session:
         if self._placement is not None:
             suite = suite_of(plan, self._request.settings)
             return self._placement.environment(suite, plan.slots)
-        return environment_of(plan, self._request.settings, self._folder)
+        return environment_of(plan, self._request.settings, self._folder, was_lost=self._was_lost)
 
     def _placed(self) -> Placement | None:
         """The placement of environments on other machines. Raises UsageError, MissingExtra."""
@@ -250,6 +259,11 @@ class Session:
 
     def _note_machine(self, agent: int, machine: str) -> None:
         self._ledger.note(f"{MACHINE}agent {agent}: {machine}", "")
+
+    def _note_where(self) -> None:
+        """Note where environments are: at the start, and at the end, as they may have moved."""
+        if where := self._pool.where:
+            self._ledger.note(f"{PLAYED_IN}{where}", "")
 
     def _note_event(self, event: str) -> None:
         """Announce an event of the run, and store it for the report."""
@@ -276,12 +290,22 @@ class Session:
     def _play(self, todo: Todos, recorder: Recorder) -> None:
         plan = self._request.plan
         self._engine.open()
+        if not declared_repeatable(plan):
+            self._watcher.say(
+                "the environment says that it is not repeatable: nobody can repeat its score"
+            )
+        self._note_where()
         if self._is_recorded:
             recorder.observed = ObservedWriter(self._ledger, self._pool.spec, plan.sha256)
             self._pool.observed_to = recorder
         todo = self._settle_lost(todo, recorder)
-        executed, limits = lambda: self._engine.executed, _limits(self._request.settings)
-        self._watcher.begin(RunStarted(plan, todo.units, executed, limits))
+        begun = RunStarted(
+            plan,
+            todo.units,
+            executed=lambda: self._engine.executed,
+            limits=lambda: limits_text(self._request.settings, self._pool.where),
+        )
+        self._watcher.begin(begun)
         for unit, attempt in todo.tried.items():
             if attempt >= MOST_TRIES and self._request.retry_faults == "none":
                 self._record(recorder, Todo(unit, attempt), self._given_up(unit, attempt))
@@ -371,12 +395,3 @@ class Session:
 def _unknown(why: str) -> Repeat:
     """The result for an environment that could not be tried."""
     return Repeat(who="environment", repeatable=None, what=why)
-
-
-def _limits(settings: Settings) -> str:
-    """A text that says how long a step may take."""
-    return (
-        f"an environment may take {settings.environment_timeout:g} s for a step "
-        f"(environment timeout), an agent {settings.step_timeout:g} s (step timeout), "
-        f"{settings.first_step_timeout:g} s for its first (first step timeout)"
-    )

@@ -86,6 +86,8 @@ def notes(result: Result) -> list[str]:
         lines.append(f"played on {'; '.join(result.machines)}")
     if result.environments_on:
         lines.append(f"environments on {'; '.join(result.environments_on)}")
+    if len(result.environments_in) > 1:
+        lines.append(f"environments in {' and '.join(result.environments_in)}")
     if result.recorded is not None and result.recorded.lost:
         lines.append(
             f"{result.recorded.lost} episodes are lost to the dataset, which holds "

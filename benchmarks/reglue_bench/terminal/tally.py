@@ -5,13 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
-
-from rich.columns import Columns
-from rich.console import RenderableType
-from rich.progress_bar import ProgressBar
-from rich.table import Table
-from rich.text import Text
+from typing import TYPE_CHECKING, Any
 
 from env_adapters.named_objects import Registry
 from glue_server import Outcome
@@ -20,6 +14,9 @@ from reglue_bench.formatting import number, sparkline, time_left
 from reglue_bench.procedures.online import Online
 from reglue_bench.procedures.procedure import Procedure
 from reglue_bench.runs.observer import RunStarted
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 _ROWS = 12  # more tasks than that are shown side by side
 _RECENT = 10  # episodes that the return is a mean of
@@ -83,7 +80,8 @@ class Tally(ABC):
         idle_s = now - self._moved_at
         if idle_s < _IDLE_S:
             return ""
-        return f"no step for {idle_s:.0f} s" + f": {self._begun.limits}" * bool(self._begun.limits)
+        limits = self._begun.limits()
+        return f"no step for {idle_s:.0f} s" + f": {limits}" * bool(limits)
 
 
 class JudgedTally(Tally):
@@ -131,6 +129,11 @@ class JudgedTally(Tally):
 
     def details(self) -> RenderableType:
         """Successes of each task (or episodes, see above) of all that are planned."""
+        from rich.columns import Columns
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+        from rich.text import Text
+
         tasks = [task for task in self._begun.plan.tasks if self._planned[task]]
         if len(tasks) > _ROWS:
             texts = [Text(f"{t} {self._successes[t]}/{self._planned[t]}") for t in tasks]
@@ -170,6 +173,9 @@ class ReturnTally(JudgedTally):
 
     def details(self) -> RenderableType:
         """The last returns of each task, and their mean."""
+        from rich.table import Table
+        from rich.text import Text
+
         table = Table(box=None, show_header=False, padding=(0, 1))
         for task, returns in list(self._returns.items())[-_ROWS:]:
             line = sparkline(returns, low=min(returns), high=max(returns), width=_WIDTH)
@@ -230,6 +236,9 @@ class LearningTally(Tally):
 
     def details(self) -> RenderableType:
         """Returns by episode of the last runs, on one scale."""
+        from rich.table import Table
+        from rich.text import Text
+
         recent = list(self._returns.items())[-_RUNS:]
         everything = sorted(each for _, returns in recent for each in returns)
         table = Table(box=None, show_header=False, padding=(0, 1))

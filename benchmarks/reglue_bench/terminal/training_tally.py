@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-
-from rich.console import RenderableType
-from rich.table import Table
-from rich.text import Text
+from typing import TYPE_CHECKING
 
 from glue_server import Outcome
 from glue_server.episodes.recording import CUT_OFF
@@ -18,6 +15,9 @@ from reglue_bench.procedures.training import Training
 from reglue_bench.procedures.training_cells import evaluation_of
 from reglue_bench.runs.observer import RunStarted
 from reglue_bench.terminal.tally import Tally, tally_of
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 _RECENT = 100  # episodes that return and success are means of
 _WIDTH = 60  # columns of the curve
@@ -80,6 +80,9 @@ class TrainingTally(Tally):
 
     def details(self) -> RenderableType:
         """Returns over training; then what the judge shows."""
+        from rich.table import Table
+        from rich.text import Text
+
         if self._judge is not None:
             return self._judge.details()
         table = Table(box=None, show_header=False, padding=(0, 1))

@@ -22,12 +22,11 @@ from reglue.messages.environment_messages import Play
 from reglue.spec import Arrays
 from reglue.v1 import agent_pb2 as pb
 from reglue.wire.agent_encoding import decode_call, decode_reply, encode_call, encode_reply
-from reglue.wire.layout import (
-    Repeats,
+from reglue.wire.layout import Repeats, numbered
+from reglue.wire.repeated_messages import (
     decode_repeated_turn,
     encode_repeated_actions,
     encode_repeated_turn,
-    numbered,
     see_turn,
 )
 from speed.light import Suite

@@ -1,4 +1,4 @@
-"""Vector environments that a loop steps: Reglue's, over a Unix socket and here; Meta-World's.
+"""Vector environments that a loop steps: Reglue's, over a Unix socket and here, and others'.
 
 `python -m speed.contenders.stepped_contender serve KIND SLOTS` is the glue: it plays training
 episodes without end with the agent that connects.
@@ -16,6 +16,7 @@ from typing import Any
 import gymnasium
 
 from env_adapters import Cell, SuiteName
+from env_adapters.suites import suite_name
 from glue_server import AgentPort, EpisodeRunner, NextOrder, Order, Timeouts
 from glue_server.rpc import GlueServer
 from reglue.errors import AgentFault
@@ -23,17 +24,23 @@ from reglue.gymnasium import make_vec
 from reglue.messages.agent_messages import Phase
 from reglue_bench.benchmark.training_stream import training_stream
 from reglue_bench.engines.run_environments import make_environment
+from speed.contenders.processor_time import processor_s
 from speed.launches import Helper, serve
 
 _MODE = gymnasium.vector.AutoresetMode.SAME_STEP
 _JOIN_S = 120.0
 SUITE = "speed.light:Suite"
+_BENCHMARKS = {
+    "light": (SUITE, _MODE),
+    "CartPole-v1": ("gymnasium:CartPole-v1", gymnasium.vector.AutoresetMode.NEXT_STEP),  # default
+}
 
 
 def glue(kind: str, slots: int) -> None:
     """Serve one agent; `kind` is light or a benchmark of Meta-World."""
-    suite, order = _light() if kind == "light" else _training(kind, slots)
-    workers = 0 if kind == "light" else None
+    is_metaworld = kind not in _BENCHMARKS
+    suite, order = _training(kind, slots) if is_metaworld else _endless(kind)
+    workers = None if is_metaworld else 0
     with GlueServer() as server:
         print(server.address, server.token, flush=True)
         port: AgentPort | None = server.next("agent", _JOIN_S)
@@ -46,14 +53,16 @@ def glue(kind: str, slots: int) -> None:
                 pass
 
 
-def _light() -> tuple[SuiteName, NextOrder]:
-    numbers = count()
+def _endless(kind: str) -> tuple[SuiteName, NextOrder]:
+    name, _ = _BENCHMARKS[kind]
+    suite, numbers = suite_name(name), count()
+    task = next(iter(suite.build().variants))
 
     def order(_slot: int) -> Order:
         k = next(numbers)
-        return Order(0, k, Cell("light", 0, seed=k, repeat=0, phase=Phase.TRAIN), k)
+        return Order(0, k, Cell(task, 0, seed=k, repeat=0, phase=Phase.TRAIN), k)
 
-    return SuiteName(SUITE, {}), order
+    return suite, order
 
 
 def _training(benchmark: str, slots: int) -> tuple[SuiteName, NextOrder]:
@@ -66,24 +75,28 @@ def _training(benchmark: str, slots: int) -> tuple[SuiteName, NextOrder]:
     return stream.suite, order
 
 
-def steps_of(envs: Any) -> None:
-    """Step so often, with random actions that were drawn before."""
+def steps_of(envs: Any, *others: int) -> None:
+    """Step so often, with random actions that were drawn before; `others` help: process ids."""
     envs.action_space.seed(0)
     envs.reset()
 
     def measure(steps: int) -> dict[str, float]:
         actions = [envs.action_space.sample() for _ in range(min(steps, 1000))]
-        began = time.perf_counter()
+        began, before = time.perf_counter(), processor_s(*others)
         for step in range(steps):
             envs.step(actions[step % len(actions)])
-        return {"seconds": time.perf_counter() - began, "steps": steps * envs.num_envs}
+        return {
+            "seconds": time.perf_counter() - began,
+            "processor_s": processor_s(*others) - before,
+            "steps": steps * envs.num_envs,
+        }
 
     serve(measure)
     envs.close()
 
 
 def main(kind: str, where: str, slots: int) -> None:
-    """`where` is socket, here, or async: Meta-World's own."""
+    """`where` is socket, here, async (Meta-World's own) or sync (Gymnasium's)."""
     if where == "async":
         warnings.simplefilter("ignore")
         import metaworld  # noqa: F401 - registers its environments
@@ -94,14 +107,19 @@ def main(kind: str, where: str, slots: int) -> None:
             )
         )
         return
+    if where == "sync":
+        steps_of(gymnasium.make_vec(kind, num_envs=slots, vectorization_mode="sync"))
+        return
     if where == "here":
-        benchmark = SUITE if kind == "light" else kind
-        steps_of(make_vec(benchmark, num_envs=slots, autoreset_mode=_MODE))
+        benchmark, mode = _BENCHMARKS.get(kind, (kind, _MODE))
+        steps_of(make_vec(benchmark, num_envs=slots, autoreset_mode=mode))
         return
     with Helper("stepped_contender", "serve", kind, str(slots)) as helper:
         address, token = helper.line().split()
+        _, mode = _BENCHMARKS.get(kind, (kind, _MODE))
         steps_of(
-            make_vec(address, token=token, num_envs=slots, autoreset_mode=_MODE, transport="unix")
+            make_vec(address, token=token, num_envs=slots, autoreset_mode=mode, transport="unix"),
+            helper.pid,
         )
 
 

@@ -16,9 +16,8 @@ from unittest.mock import patch
 from glue_server import Outcome
 from glue_server.processes.child import Channel, Child
 from glue_server.processes.message_codec import Codec
-from reglue_bench.engines import FromShard, Players
-from reglue_bench.engines.process_players import Player
-from reglue_bench.engines.shard import FROM_SHARD
+from reglue_bench.engines.process_players import Player, Players
+from reglue_bench.engines.shard import FROM_SHARD, FromShard
 from reglue_bench.evaluation import evaluate
 from reglue_bench.runs import players
 from reglue_bench.runs.observer import NullObserver

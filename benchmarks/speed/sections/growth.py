@@ -90,7 +90,7 @@ def _agents(way: str, counts: tuple[int, ...], scale: Scale, watch: Watch) -> tu
             rounds=scale.rounds(3),
             watch=watch,
         )
-    best = max(agents, key=lambda series: series.median)
+    best = max(agents, key=lambda series: series.figure)
     return Series(_best(way), "turns/s", best.samples), *agents
 
 

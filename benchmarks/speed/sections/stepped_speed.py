@@ -6,7 +6,7 @@ from speed.launches import Claim, Program, Scale, Section, Watch, rates
 
 SLOTS, TASKS = 32, 10
 OURS, HERE = f"make_vec over a Unix socket, {SLOTS}", f"make_vec in its process, {SLOTS}"
-ASYNC, SYNC = f"AsyncVectorEnv, {SLOTS}", f"SyncVectorEnv, {SLOTS}"
+ASYNC = f"AsyncVectorEnv, {SLOTS}"
 RAW = f"raw Unix socket, as if {SLOTS} rows came at once"
 MT10, MT10_HERE = "MT10, make_vec over a Unix socket", "MT10, make_vec here"
 THEIRS = "MT10, Meta-World's AsyncVectorEnv"
@@ -15,7 +15,6 @@ LIGHT = (
     Program(OURS, "stepped_contender", ("light", "socket", str(SLOTS)), 3000),
     Program(ASYNC, "vector_env_contender", ("async", str(SLOTS)), 600),
     Program(HERE, "stepped_contender", ("light", "here", str(SLOTS)), 3000),
-    Program(SYNC, "vector_env_contender", ("sync", str(SLOTS)), 5000),
 )
 SOCKET = (Program(RAW, "plain_transports", ("socket",), 10_000),)
 META_WORLD = (
@@ -35,20 +34,6 @@ CLAIMS = (
         HERE,
         ASYNC,
         is_peer=True,
-    ),
-    Claim(
-        f"make_vec over a Unix socket, {SLOTS} light environments, beside SyncVectorEnv",
-        OURS,
-        SYNC,
-        is_peer=True,
-        means="a loop in one process: faster wherever a step costs less than a message",
-    ),
-    Claim(
-        f"make_vec in its process, {SLOTS} light environments, beside SyncVectorEnv",
-        HERE,
-        SYNC,
-        is_peer=True,
-        means="what a training view checks and copies",
     ),
     Claim(
         "a raw Unix socket, beside AsyncVectorEnv",

@@ -20,6 +20,9 @@ CODEC_PLAYED = "RL-Glue 3 codec, four processes, RL_episode"
 PLAIN_HUB = "the least Python hub, four processes, RL_step"
 PLAIN_HUB_GRPC = "the least Python hub, four processes over gRPC, RL_step"
 PLAIN_HUB_PLAYED = "the least Python hub, four processes, RL_episode"
+HUB_COST, HUB_PLAYED_COST = f"{HUB}: cost", f"{HUB_PLAYED}: cost"
+CODEC_COST, CODEC_PLAYED_COST = f"{CODEC_HUB}: cost", f"{CODEC_PLAYED}: cost"
+PLAIN_COST, PLAIN_PLAYED_COST = f"{PLAIN_HUB}: cost", f"{PLAIN_HUB_PLAYED}: cost"
 DM, PLAIN, RAW, OPENENV = "dm_env_rpc", "plain gRPC stream", "raw Unix socket", "OpenEnv"
 
 PROGRAMS = (
@@ -27,13 +30,34 @@ PROGRAMS = (
     Program(PLAYED, "reglue_turns", ("auto", "light", "1"), 5000, {"routine": "episode"}),
     Program(CODEC, "rl_glue", ("served",), 5000),
     Program(CODEC_ALONE, "rl_glue", ("here",), 10_000),
-    Program(HUB, "reglue_turns", ("hub", "auto"), 2000),
-    Program(HUB_PLAYED, "reglue_turns", ("hub", "auto"), 2000, {"routine": "episode"}),
+    Program(HUB, "reglue_turns", ("hub", "auto"), 2000, cost=HUB_COST),
+    Program(
+        HUB_PLAYED,
+        "reglue_turns",
+        ("hub", "auto"),
+        2000,
+        {"routine": "episode"},
+        cost=HUB_PLAYED_COST,
+    ),
     Program(HUB_GRPC, "reglue_turns", ("hub", "grpc"), 500),
-    Program(CODEC_HUB, "rl_glue", ("program",), 5000),
-    Program(CODEC_PLAYED, "rl_glue", ("program",), 5000, {"routine": "episode"}),
-    Program(PLAIN_HUB, "plain_hub", ("socket",), 5000),
-    Program(PLAIN_HUB_PLAYED, "plain_hub", ("socket",), 5000, {"routine": "episode"}),
+    Program(CODEC_HUB, "rl_glue", ("program",), 5000, cost=CODEC_COST),
+    Program(
+        CODEC_PLAYED,
+        "rl_glue",
+        ("program",),
+        5000,
+        {"routine": "episode"},
+        cost=CODEC_PLAYED_COST,
+    ),
+    Program(PLAIN_HUB, "plain_hub", ("socket",), 5000, cost=PLAIN_COST),
+    Program(
+        PLAIN_HUB_PLAYED,
+        "plain_hub",
+        ("socket",),
+        5000,
+        {"routine": "episode"},
+        cost=PLAIN_PLAYED_COST,
+    ),
     Program(PLAIN_HUB_GRPC, "plain_hub", ("grpc",), 500),
     Program(DM, "dm_env_rpc", (), 1000),
     Program(PLAIN, "plain_transports", ("stream",), 2000),
@@ -59,6 +83,26 @@ CLAIMS = (
     Claim("RL_step in four processes, beside that codec", HUB, CODEC_HUB, is_peer=True),
     Claim(
         "RL_episode in four processes, beside that codec", HUB_PLAYED, CODEC_PLAYED, is_peer=True
+    ),
+    Claim(
+        "RL_step in four processes: processor time ÷ that codec's",
+        HUB_COST,
+        CODEC_COST,
+        means="of all four; the codec's hub is the lean one in Python, not RL-Glue's own in C",
+    ),
+    Claim(
+        "RL_episode in four processes: processor time ÷ that codec's",
+        HUB_PLAYED_COST,
+        CODEC_PLAYED_COST,
+        means="likewise",
+    ),
+    Claim(
+        "RL_step in four processes: processor time ÷ the least Python hub's", HUB_COST, PLAIN_COST
+    ),
+    Claim(
+        "RL_episode in four processes: processor time ÷ the least Python hub's",
+        HUB_PLAYED_COST,
+        PLAIN_PLAYED_COST,
     ),
     Claim(
         "RL_step in four processes, beside the least Python hub",
@@ -122,7 +166,7 @@ def turns(scale: Scale, watch: Watch) -> Section:
         "its own as well, and Reglue's environment; the codec's hub is the same lean one. The "
         "least Python hub passes Reglue's messages on between four processes and knows no "
         "sessions, budgets or slots. The raw socket carries the same bytes and does nothing with "
-        "them.",
+        "them. Cost: processor time a step of all processes together.",
         series=series,
         claims=CLAIMS,
         notes=notes,

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from rich.table import Column, Table
 from rich.text import Text
@@ -16,11 +16,12 @@ from typer import Argument, Option
 from glue_server.console import console, say
 from reglue.errors import BadArgument, StorageFailed, UsageError, printable
 from reglue.net.join_string import JoinString, split_address
+from reglue.tools.loading_modules import loading
 from reglue.tools.outputs import product
 from reglue_bench.cli.shared_flags import print_document
-from reglue_competition.competition_folder import CompetitionFolder
-from reglue_competition.phases.certificates import client_certificate, write_closed
-from reglue_competition.store.access import token_id
+
+if TYPE_CHECKING:
+    from reglue_competition.competition_folder import CompetitionFolder
 
 Folder: TypeAlias = Annotated[Path, Argument(metavar="FOLDER", help="the competition's folder")]
 Advertise: TypeAlias = Annotated[
@@ -58,6 +59,14 @@ CertificateFile: TypeAlias = Annotated[
 ]
 
 
+def read_folder(path: Path) -> CompetitionFolder:
+    """The competition in that folder. Raises UsageError."""
+    with loading():
+        from reglue_competition.competition_folder import CompetitionFolder
+
+    return CompetitionFolder.read(path)
+
+
 def write_certificate(
     folder: CompetitionFolder, team: str, token: str, file: Path | None
 ) -> Path | None:
@@ -65,6 +74,9 @@ def write_certificate(
 
     Raises UsageError and StorageFailed.
     """
+    from reglue_competition.phases.certificates import client_certificate, write_closed
+    from reglue_competition.store.access import token_id
+
     if not folder.definition.client_certificates:
         return None
     path = file or folder.path / "certificates" / f"{token_id(token)}.pem"
@@ -79,6 +91,8 @@ def write_certificate(
 
 def join_string_of(folder: CompetitionFolder, token: str, advertise: str | None) -> str:
     """The join string of a team: address, authority and token. Raises UsageError."""
+    from reglue_competition.phases.certificates import client_certificate
+
     address = advertise or folder.definition.address
     if split_address(address)[1] == 0:
         raise BadArgument("--advertise", got=address, wanted="the port that teams dial")
@@ -132,6 +146,8 @@ def print_token(
 
     The token of an environment variable is known already: `join_string` lacks it.
     """
+    from reglue_competition.store.access import token_id
+
     if json:
         more = {} if certificate is None else {"certificate": str(certificate)}
         print_json({"of": whose, "token_id": token_id(token), "join": join_string} | more)

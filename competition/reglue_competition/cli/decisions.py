@@ -11,14 +11,10 @@ from typer import Argument, Exit, Option
 from glue_server.commands.command import FAULTS
 from glue_server.console import console, say
 from reglue.errors import RunBusy, UsageError, printable
+from reglue.tools.loading_modules import loading
 from reglue_bench.cli.shared_flags import AsJson
-from reglue_bench.formatting import number
-from reglue_competition.cli.common import Folder, format_date, print_json
+from reglue_competition.cli.common import Folder, format_date, print_json, read_folder
 from reglue_competition.cli.status import to_json
-from reglue_competition.competition_folder import CompetitionFolder, waive_admission
-from reglue_competition.phases import commitment, reveal_file
-from reglue_competition.phases import reveal as write_reveal
-from reglue_competition.videos import clips, write_videos
 
 _Phase = Annotated[str, Argument(metavar="PHASE", help="the phase's name")]
 
@@ -49,7 +45,10 @@ def open_(
 
     Exit codes: 0 open, or asked for; 1 the database is away; 2 wrong usage; 130 interrupted.
     """
-    competition = CompetitionFolder.read(folder)
+    with loading():
+        from reglue_competition.competition_folder import waive_admission
+
+    competition = read_folder(folder)
     with competition.store() as store:
         if not_admitted and competition.benchmarks(phase):
             waive_admission(store, phase)
@@ -73,7 +72,7 @@ def close(folder: Folder, phase: _Phase) -> None:
 
     Exit codes: 0 closed; 1 the database is away; 2 wrong usage; 130 interrupted.
     """
-    with CompetitionFolder.read(folder).store() as store:
+    with read_folder(folder).store() as store:
         store.close_phase(phase)
     say(f"{phase} is closed")
 
@@ -102,7 +101,11 @@ def reveal(
     Exit codes: 0 written; 1 the database is away, or the disk full; 2 wrong usage;
     130 interrupted.
     """
-    competition = CompetitionFolder.read(folder)
+    with loading():
+        from reglue_competition.phases import commitment, reveal_file
+        from reglue_competition.phases import reveal as write_reveal
+
+    competition = read_folder(folder)
     benchmarks, salt = competition.benchmarks(phase), competition.secrets().salt(phase)
     with competition.store() as store:
         (about,) = (each for each in store.phases() if each.name == phase)
@@ -139,9 +142,13 @@ def videos(
     Exit codes: 0 made; 1 something was not replayed, or the database is away; 2 wrong usage;
     130 interrupted.
     """
+    with loading():
+        from reglue_bench.formatting import number
+        from reglue_competition.videos import clips, write_videos
+
     if not 0.01 <= fps <= 1000:
         raise UsageError(got=f"--fps {number(fps)}", wanted="a number from 0.01 to 1000")
-    competition = CompetitionFolder.read(folder)
+    competition = read_folder(folder)
     with competition.store() as store:
         wanted = clips(competition, store, phase)
         is_public = store.definition().page.replays
@@ -175,7 +182,7 @@ def cancel(folder: Folder, submission: _Submission) -> None:
 
     Exit codes: 0 asked; 1 the database is away; 2 wrong usage; 130 interrupted.
     """
-    with CompetitionFolder.read(folder).store() as store:
+    with read_folder(folder).store() as store:
         store.ask_cancel(submission)
     say(f"{submission} is cancelled as soon as the server sees it")
 
@@ -192,7 +199,7 @@ def replay(folder: Folder, submission: _Submission) -> None:
 
     Exit codes: 0 it waits; 1 the database is away; 2 wrong usage; 130 interrupted.
     """
-    with CompetitionFolder.read(folder).store() as store:
+    with read_folder(folder).store() as store:
         store.ask_replay(submission)
     say(f"{submission} waits until its team's agent is connected")
 
@@ -210,7 +217,7 @@ def appeals(
 
     Exit codes: 0 shown; 1 the database is away; 2 wrong usage; 130 interrupted.
     """
-    with CompetitionFolder.read(folder).store() as store:
+    with read_folder(folder).store() as store:
         appeals_ = [each for each in store.appeals() if all_ or each.is_open]
     if json:
         print_json([to_json(each) for each in appeals_])
@@ -236,7 +243,7 @@ def answer(
 
     Exit codes: 0 answered; 1 the database is away; 2 wrong usage; 130 interrupted.
     """
-    with CompetitionFolder.read(folder).store() as store:
+    with read_folder(folder).store() as store:
         store.answer_appeal(appeal, text)
     say(f"appeal {appeal} is answered")
 

@@ -12,19 +12,9 @@ from typer import Argument, Option
 from glue_server.console import say
 from reglue.errors import UsageError, printable
 from reglue.net.join_string import split_address
+from reglue.tools.loading_modules import loading
 from reglue_bench.cli.shared_flags import AsJson
-from reglue_competition.backup import BACKED_UP, back_up
-from reglue_competition.backup import restore as restore_backup
-from reglue_competition.cli.common import Folder, print_json
-from reglue_competition.competition_folder import CompetitionFolder
-from reglue_competition.phases import certificates
-from reglue_competition.phases.certificates import AUTHORITY_KEY, Certificate
-from reglue_competition.runs.hosted import Hosted
-from reglue_competition.runs.logs import log_to_stderr
-from reglue_competition.runs.page_process import PageProcess, is_loopback
-from reglue_competition.runs.serve import Addresses
-from reglue_competition.runs.serve import serve as run_server
-from reglue_competition.store import migrate as migrate_database
+from reglue_competition.cli.common import Folder, print_json, read_folder
 
 _File = Annotated[Path, Argument(metavar="FILE", help="the backup, such as monday.tar.gz")]
 
@@ -77,7 +67,14 @@ def serve(
 
     Exit codes: 0 stopped; 1 the database is away; 2 wrong usage; 130 interrupted while it stopped.
     """
-    competition = CompetitionFolder.read(folder)
+    with loading():
+        from reglue_competition.runs.hosted import Hosted
+        from reglue_competition.runs.logs import log_to_stderr
+        from reglue_competition.runs.page_process import PageProcess
+        from reglue_competition.runs.serve import Addresses
+        from reglue_competition.runs.serve import serve as run_server
+
+    competition = read_folder(folder)
     log_to_stderr(as_json=log_json)
     with competition.store() as store:
         store.apply(competition.definition)
@@ -119,9 +116,13 @@ def certificate(
 
     Exit codes: 0 shown; 1 the database is away; 2 wrong usage; 130 interrupted.
     """
+    with loading():
+        from reglue_competition.phases import certificates
+        from reglue_competition.phases.certificates import AUTHORITY_KEY, Certificate
+
     if renew and new_authority:
         raise UsageError("wanted --renew or --new-authority, not both")
-    competition = CompetitionFolder.read(folder)
+    competition = read_folder(folder)
     if renew or new_authority:
         make = certificates.renew if renew else certificates.new_authority
         make(competition.secrets_path, competition.definition.address)
@@ -170,7 +171,10 @@ def backup(folder: Folder, file: _File) -> None:
     Exit codes: 0 written; 1 the database is away, or the disk full; 2 wrong usage;
     130 interrupted.
     """
-    competition = CompetitionFolder.read(folder)
+    with loading():
+        from reglue_competition.backup import BACKED_UP, back_up
+
+    competition = read_folder(folder)
     size = back_up(competition, file)
     say(f"{file}: {decimal(size)}; it holds the competition's secrets: keep it to yourself")
     with competition.store() as store:
@@ -194,6 +198,9 @@ def restore(
     Exit codes: 0 restored; 1 the database is away, or the disk full; 2 wrong usage;
     130 interrupted.
     """
+    with loading():
+        from reglue_competition.backup import restore as restore_backup
+
     restore_backup(file, folder)
     say(f"{folder} is restored; `reglue competition serve {folder}` goes on")
 
@@ -207,7 +214,10 @@ def migrate(folder: Folder) -> None:
 
     Exit codes: 0 up to date; 1 the database is away; 2 wrong usage; 130 interrupted.
     """
-    competition = CompetitionFolder.read(folder)
+    with loading():
+        from reglue_competition.store import migrate as migrate_database
+
+    competition = read_folder(folder)
     with competition.only_server():
         migrate_database(competition.database_url)
     say("the database is up to date")
@@ -215,5 +225,7 @@ def migrate(folder: Folder) -> None:
 
 def _address_to_listen_at(address: str) -> str:
     """The local address to listen at, so that peers can dial `address`."""
+    from reglue_competition.runs.page_process import is_loopback
+
     host, port = split_address(address)
     return address if is_loopback(address) else f"{'[::]' if ':' in host else '0.0.0.0'}:{port}"

@@ -10,16 +10,10 @@ from typer import Argument, Exit, Option
 from glue_server.commands.command import FAULTS
 from glue_server.console import console, say
 from reglue.errors import UsageError
+from reglue.tools.loading_modules import loading
 from reglue.tools.outputs import product
-from reglue_bench.cli.rehearse import MARKS
-from reglue_bench.terminal.progress import watcher
-from reglue_competition.cli.common import Folder, TokenEnv, format_date, token_in
-from reglue_competition.competition_folder import CompetitionFolder, note_admission
-from reglue_competition.definition import FILE, changes
-from reglue_competition.kit import write_kit
-from reglue_competition.phase_admission import admission
-from reglue_competition.phases import commitment
-from reglue_competition.skeleton.new_competition import write_competition
+from reglue_bench.cli.shared_flags import MARKS
+from reglue_competition.cli.common import Folder, TokenEnv, format_date, read_folder, token_in
 
 
 def init(
@@ -57,6 +51,10 @@ def init(
 
     Exit codes: 0 made; 1 the database is away; 2 wrong usage; 130 interrupted.
     """
+    with loading():
+        from reglue_competition.definition import FILE
+        from reglue_competition.skeleton.new_competition import write_competition
+
     name = folder.absolute().name
     env_token = token_in(token_env)
     token = write_competition(
@@ -92,7 +90,10 @@ def check(
 
     Exit codes: 0 it may be served; 1 the database is away; 2 a mistake; 130 interrupted.
     """
-    competition = CompetitionFolder.read(folder)
+    with loading():
+        from reglue_competition.definition import FILE, changes
+
+    competition = read_folder(folder)
     with competition.store() as store:
         states = {phase.name: phase.state for phase in store.phases()}
         if refused := changes(store.definition(), competition.definition, states):
@@ -132,7 +133,13 @@ def admit(
 
     Exit codes: 0 admitted; 1 not admitted; 2 wrong usage; 130 interrupted.
     """
-    competition, output, failed = CompetitionFolder.read(folder), console(), []
+    with loading():
+        from reglue_bench.terminal.progress import watcher
+        from reglue_competition.competition_folder import note_admission
+        from reglue_competition.phase_admission import admission
+        from reglue_competition.phases import commitment
+
+    competition, output, failed = read_folder(folder), console(), []
     for name in phase or [each.name for each in competition.definition.phases]:
         passed = True
         benchmarks = competition.benchmarks(name)
@@ -166,6 +173,9 @@ def kit(
 
     Exit codes: 0 written; 1 the disk is full; 2 wrong usage; 130 interrupted.
     """
-    competition = CompetitionFolder.read(folder)
+    with loading():
+        from reglue_competition.kit import write_kit
+
+    competition = read_folder(folder)
     write_kit(competition.definition, competition.path, out)
     say(f"{out}: begin with {out / 'README.md'}, and give all of it to the teams")

@@ -10,19 +10,19 @@ from collections.abc import Sequence
 from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 from typer import Option
 
 from glue_server.console import say
 from reglue.errors import StorageFailed, UsageError, printable
+from reglue.tools.loading_modules import loading
 from reglue.tools.outputs import product
 from reglue_bench.cli.shared_flags import AsJson
-from reglue_bench.formatting import number, plural
-from reglue_bench.results.whole_file import whole_file
-from reglue_competition.cli.common import Folder, format_date, print_json, print_table
-from reglue_competition.competition_folder import CompetitionFolder
-from reglue_competition.store import UNFINISHED, Phase, Run, Store, Submission
+from reglue_competition.cli.common import Folder, format_date, print_json, print_table, read_folder
+
+if TYPE_CHECKING:
+    from reglue_competition.store import Phase, Run, Store, Submission
 
 _PAGE = 1000  # events that are read at once
 
@@ -34,7 +34,11 @@ def status(folder: Folder, json: AsJson = False) -> None:
 
     Exit codes: 0 shown; 1 the database is away; 2 wrong usage; 130 interrupted.
     """
-    competition = CompetitionFolder.read(folder)
+    with loading():
+        from reglue_bench.formatting import plural
+        from reglue_competition.store import UNFINISHED
+
+    competition = read_folder(folder)
     with competition.store() as store:
         phases, submissions = store.phases(), store.submissions()
         now = datetime.now(UTC)
@@ -113,7 +117,7 @@ def runs(
 
     Exit codes: 0 shown; 1 the database is away; 2 wrong usage; 130 interrupted.
     """
-    with CompetitionFolder.read(folder).store() as store:
+    with read_folder(folder).store() as store:
         submissions = store.submissions(phase, team)
         played = store.runs(with_results=json)
     if json:
@@ -146,10 +150,12 @@ def export(
     Exit codes: 0 written; 1 the database is away, or the disk full; 2 wrong usage;
     130 interrupted.
     """
+    from reglue_bench.results.whole_file import whole_file
+
     if json == csv:
         raise UsageError("wanted --json or --csv")
     text = io.StringIO()
-    with CompetitionFolder.read(folder).store() as store:
+    with read_folder(folder).store() as store:
         if csv:
             write_csv(store, text)
         else:
@@ -186,6 +192,8 @@ def to_json(record: Any) -> dict[str, Any]:
 
 def write_csv(store: Store, file: TextIO) -> None:
     """A row for each run, and one for each submission without any, with all of the submission."""
+    from reglue_competition.store import Run, Submission
+
     of_submission = [each.name for each in fields(Submission) if each.name != "progress"]
     of_run = [each.name for each in fields(Run) if each.name not in ("submission", "result")]
     writer = csv.writer(file, lineterminator="\n")
@@ -216,6 +224,8 @@ def _print_submissions(
     title: str, submissions: Sequence[Submission], played: Sequence[Run]
 ) -> None:
     """A table, and beneath it what is too long for one: each benchmark's name, each detail."""
+    from reglue_bench.formatting import number
+
     scores: dict[str, list[str]] = {}
     for run in played:
         text = run.status if run.score is None else number(run.score)

@@ -8,6 +8,7 @@ from typer import Argument
 
 from glue_server.commands.command import Commands
 from glue_server.console import say
+from reglue.tools.loading_modules import loading
 from reglue_bench.cli.shared_flags import AsJson
 from reglue_competition.cli.common import (
     Advertise,
@@ -21,12 +22,11 @@ from reglue_competition.cli.common import (
     print_table,
     print_token,
     read_date,
+    read_folder,
     token_in,
     write_certificate,
 )
 from reglue_competition.cli.status import to_json
-from reglue_competition.competition_folder import CompetitionFolder
-from reglue_competition.store.access import new_token
 
 _Name = Annotated[str, Argument(metavar="NAME", help="the team's name, as the page shows it")]
 
@@ -53,7 +53,10 @@ def add(
 
     Exit codes: 0 added; 1 the database is away; 2 wrong usage; 130 interrupted.
     """
-    competition, until = CompetitionFolder.read(folder), read_date(expires)
+    with loading():
+        from reglue_competition.store.access import new_token
+
+    competition, until = read_folder(folder), read_date(expires)
     join_string_of(
         competition, "", advertise
     )  # what is wrong with it is said before anything is changed
@@ -73,7 +76,7 @@ def list_(folder: Folder, json: AsJson = False) -> None:
 
     Exit codes: 0 shown; 1 the database is away; 2 wrong usage; 130 interrupted.
     """
-    with CompetitionFolder.read(folder).store() as store:
+    with read_folder(folder).store() as store:
         teams = store.teams()
         entered = [submission.team for submission in store.submissions()]
     if json:
@@ -103,7 +106,7 @@ def remove(folder: Folder, name: _Name) -> None:
 
     Exit codes: 0 retired; 1 the database is away; 2 wrong usage; 130 interrupted.
     """
-    with CompetitionFolder.read(folder).store() as store:
+    with read_folder(folder).store() as store:
         store.retire_team(name)
     say(f"{name} is retired: its tokens are refused from now on")
 

@@ -22,11 +22,11 @@ from reglue_competition.cli.common import (
     print_table,
     print_token,
     read_date,
+    read_folder,
     token_in,
     write_certificate,
 )
 from reglue_competition.cli.status import to_json
-from reglue_competition.competition_folder import CompetitionFolder
 
 
 def new(
@@ -58,7 +58,7 @@ def new(
     """
     if organiser == (name is not None):
         raise UsageError("wanted the name of a team, or --organiser")
-    competition, until = CompetitionFolder.read(folder), read_date(expires)
+    competition, until = read_folder(folder), read_date(expires)
     join_string_of(competition, "", advertise)
     env_token = token_in(token_env)
     with competition.store() as store:
@@ -80,7 +80,7 @@ def list_(folder: Folder, json: AsJson = False) -> None:
 
     Exit codes: 0 shown; 1 the database is away; 2 wrong usage; 130 interrupted.
     """
-    with CompetitionFolder.read(folder).store() as store:
+    with read_folder(folder).store() as store:
         tokens = store.tokens()
     if json:
         print_json([to_json(token) for token in tokens])
@@ -109,7 +109,7 @@ def revoke(
 
     Exit codes: 0 revoked; 1 the database is away; 2 wrong usage; 130 interrupted.
     """
-    with CompetitionFolder.read(folder).store() as store:
+    with read_folder(folder).store() as store:
         store.revoke(token)
     say(f"{token} is refused from now on")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json as json_text
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from rich.progress import Progress
 from typer import Argument, Exit, Option
@@ -13,12 +13,13 @@ from typer import Argument, Exit, Option
 from glue_server.commands.command import FAULTS, Command
 from glue_server.console import console, say
 from reglue.errors import UsageError
+from reglue.tools.loading_modules import loading
 from reglue_bench.cli.shared_flags import AsJson, print_document
-from reglue_bench.engines.run_environments import cores
-from reglue_competition.phases import PhaseReveal, check_reveal
-from reglue_competition.transcript import Verdict, check_plan
-from reglue_competition.transcript import verify as verify_transcript
-from reglue_competition.transcript.contents import Header
+
+if TYPE_CHECKING:
+    from reglue_competition.phases import PhaseReveal
+    from reglue_competition.transcript.contents import Header
+    from reglue_competition.transcript.verification import Verdict
 
 _KEY_DIGITS = 64
 
@@ -83,6 +84,11 @@ def verify(
 
     Exit codes: 0 the score stands; 1 it does not; 2 wrong usage; 130 interrupted.
     """
+    with loading():
+        from reglue_bench.engines.run_environments import cores
+        from reglue_competition.transcript.verification import check_plan
+        from reglue_competition.transcript.verification import verify as verify_transcript
+
     revealed = _revealed(plan, commitment)
     if transcript is None:
         if revealed is None:
@@ -125,6 +131,8 @@ def _key(digits: str) -> bytes:
 
 
 def _revealed(plan: Path | None, commitment: str | None) -> PhaseReveal | None:
+    from reglue_competition.phases import check_reveal
+
     if plan is None and commitment is None:
         return None
     if plan is None or commitment is None:

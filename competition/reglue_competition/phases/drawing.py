@@ -5,30 +5,24 @@ from __future__ import annotations
 import hashlib
 import hmac
 import math
-import re
-from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from pathlib import Path
 
 from glue_server.rpc.gateways.agent_gateway import AgentGateway
 from reglue.errors import UsageError, settings_of
 from reglue.spec import TaskSpec
-from reglue_bench.benchmark.benchmark import Benchmark, make_plan, suite_of
+from reglue_bench.benchmark.benchmark import Benchmark, make_plan
 from reglue_bench.plans.keys import cell_key
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import PROCEDURES, procedure_of
 from reglue_bench.procedures.online import EPISODE_LIMIT
 from reglue_bench.procedures.procedure import Procedure, shows_tasks
-from reglue_bench.runs.trust import foreign_suite
+from reglue_bench.runs.environment_code import code_sha256
 from reglue_bench.settings import AGENT_WAIT, Settings, read_settings
 from reglue_competition.definition import BenchmarkEntry, Definition, PhaseDefinition, PlayLimits
 from reglue_competition.phases.secrets import Secrets
 
 _BESIDES = 65_536  # bytes that an agent's message may have besides its actions
-
-_MODULE = re.compile(r"(\w+)[\w.]*:\w+")  # module:factory
 
 _SHARE = 0.1  # of `step_s`, that all turns may take on average
 
@@ -86,20 +80,6 @@ def plan_phase(
         _plan_benchmark(definition, phase, number, secret, folder)
         for number in range(len(phase.benchmarks))
     ]
-
-
-def code_sha256(plan: Plan, settings: Settings) -> str:
-    """SHA-256, hexadecimal, of the code of a plan's environments; empty if all are Reglue's.
-
-    Of the Python files that they are in, or of all in the packages that their modules are of; not
-    of what these import or read.
-    """
-    files = {*suite_of(plan, settings).files(), *_modules_files(plan)}
-    if not files:
-        return ""
-    # By content alone: they lie in other folders elsewhere.
-    digests = sorted(hashlib.sha256(file.read_bytes()).digest() for file in files)
-    return hashlib.sha256(b"".join(digests)).hexdigest()
 
 
 def run_s(plan: Plan, play: PlayLimits, *, horizon: int) -> float:
@@ -210,21 +190,6 @@ def _settings(
     if not sees.success_ends:
         visibility["hide_success_ends"] = True
     return settings.model_copy(update=visibility)
-
-
-def _modules_files(plan: Plan) -> Iterator[Path]:
-    for name in foreign_suite(plan.to_json()):
-        match = _MODULE.fullmatch(name)
-        spec = None
-        if match:
-            with suppress(ValueError):  # the program itself
-                spec = find_spec(match[1])
-        if spec is None:
-            continue
-        for folder in spec.submodule_search_locations or ():
-            yield from Path(folder).rglob("*.py")
-        if not spec.submodule_search_locations and spec.origin is not None:
-            yield Path(spec.origin)
 
 
 def _most_steps(plan: Plan, procedure: Procedure, longest: int) -> int:

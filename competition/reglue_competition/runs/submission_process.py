@@ -58,7 +58,7 @@ from reglue_competition.runs.submission import (
     run_folder,
     transcript_file,
 )
-from reglue_competition.transcript import RunIdentity, write_transcript
+from reglue_competition.transcript.transcript_writer import RunIdentity, write_transcript
 
 log = logging.getLogger("reglue")
 

@@ -33,8 +33,8 @@ from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import PROCEDURES, TRAINING
 from reglue_bench.replay import Recorded, Replay
 from reglue_bench.replay.recorded import changes_since, check_replayable
+from reglue_bench.runs.environment_code import code_sha256
 from reglue_bench.settings import read_settings
-from reglue_competition.phases.drawing import code_sha256
 from reglue_competition.transcript.contents import Episode, Header, PlannedCells, read_content
 from reglue_competition.transcript.framing import Place, RecordReader
 from reglue_competition.transcript.transcript_reader import read_episode

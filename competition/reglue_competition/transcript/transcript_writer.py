@@ -13,6 +13,7 @@ from reglue_bench.benchmark.benchmark import suite_of
 from reglue_bench.plans.plan import Plan
 from reglue_bench.results.scoring import is_agents_fault, score_of
 from reglue_bench.results.whole_file import whole_file
+from reglue_bench.runs.environment_code import code_sha256
 from reglue_bench.runs.ledger import (
     AGENT_NAME,
     ENDED_EARLY,
@@ -25,7 +26,6 @@ from reglue_bench.runs.ledger import (
 from reglue_bench.runs.notes import Ending
 from reglue_bench.runs.run import cell_key_of
 from reglue_bench.settings import Settings
-from reglue_competition.phases.drawing import code_sha256
 from reglue_competition.transcript.contents import Episode, EpisodeJson, Header, PlannedCells, Score
 from reglue_competition.transcript.framing import MAGIC, Kind, first_chain, write_record
 

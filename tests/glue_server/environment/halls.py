@@ -26,6 +26,8 @@ SPEC = Corridor(solved=SOLVED).spec
 class Hall(Environment):
     """Counts its steps: many slots in one call."""
 
+    whole_turns = False
+
     def __init__(self) -> None:
         self.cleaned = 0
 

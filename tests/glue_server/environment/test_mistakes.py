@@ -125,6 +125,7 @@ class Promising:
     renews = False
     blank = ()
     is_away = False
+    where = "nowhere"
 
     def __init__(self, reply: EnvironmentReply | BadReply) -> None:
         self._reply = reply

@@ -9,8 +9,10 @@ import pytest
 
 from env_adapters import Cell
 from env_adapters.suites import suite_name
-from glue_server import EnvironmentCalls
+from glue_server import EnvironmentCalls, LocalEnvironmentPort
+from glue_server.environment.moving_port import MovingPort
 from reglue import Phase
+from reglue.environments.environment import Worlds
 from reglue.errors import OutOfOrder, UnknownKey
 from reglue.messages.agent_messages import RoutineDone
 from reglue.messages.environment_messages import (
@@ -21,7 +23,7 @@ from reglue.messages.environment_messages import (
     SetState,
     Snapshot,
 )
-from tests.glue_server.playing import in_workers, local
+from tests.glue_server.playing import PromptWorkers, calls_of, in_workers, local
 from tests.programs import kill
 
 
@@ -84,5 +86,22 @@ def test_a_state_of_another_environment_is_refused_by_a_worker() -> None:
             pool.ask(SetState(0, b"of another"), RoutineDone)
         with pytest.raises(OutOfOrder):
             pool.ask(GetState(0), Snapshot)
+    finally:
+        pool.close()
+
+
+@pytest.mark.parametrize("pays", [True, False])
+def test_snapshots_of_a_slot_that_may_move_have_the_bits_of_this_process(pays: bool) -> None:
+    """In the second of two runs all slots have moved, if workers pay."""
+    name = suite_name("access-control")
+    alone = snapshots_of(local(name.build(), 3), lambda: None)
+    here = LocalEnvironmentPort(Worlds(name.build()), name.factory)
+    port = MovingPort(here, lambda: PromptWorkers(name, workers=2), lambda _turn_s: pays)
+    pool = calls_of(port, 3)
+    try:
+        assert snapshots_of(pool, lambda: None) == alone
+        pool.init(3)
+        assert port.where == ("2 workers" if pays else "this process")
+        assert snapshots_of(pool, lambda: None) == alone
     finally:
         pool.close()

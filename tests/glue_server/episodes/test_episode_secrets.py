@@ -16,7 +16,8 @@ from env_adapters import Cell
 from glue_server import EpisodeRunner, NextOrder, Order, Timeouts
 from glue_server.agent.agent_port import MoreTime
 from glue_server.rpc.connection import GrpcConnection
-from glue_server.rpc.stream_port import AgentCodec, StreamPort
+from glue_server.rpc.peer_codecs import AgentCodec
+from glue_server.rpc.stream_port import StreamPort
 from reglue import Agent, Phase, TaskSpec
 from reglue.agents.agent import hello, play
 from reglue.errors import BadReply

@@ -21,26 +21,32 @@ NET = "reglue.net.unix_socket"
 SPIN = "reglue.net.adaptive_spin"
 STEPS = 5  # of an episode in the corridor
 EPISODES = 20
+MOST_CALLS = 150  # of functions of Python, a step
 WAITS = FINDS = True
+OURS = "functions of Python"
 
 
 @pytest.fixture
 def called(monkeypatch: pytest.MonkeyPatch) -> Iterator[Called]:
-    """How often the run's thread has called a function of C; it sleeps where it waits."""
-    monkeypatch.setattr(f"{SPIN}._cores", lambda: 1)
+    """How often the run's thread has called a function of C, or any of Python."""
+    monkeypatch.setattr(f"{SPIN}._cores", lambda: 2)
     for module in ("glue_server.peers.hub", "glue_server.rpc.connection"):
         # A program that is slow here is not looked for: that would be one more call.
         monkeypatch.setattr(f"{module}._LOOK_S", PATIENCE_S)
+    monkeypatch.setattr("glue_server.rpc.connection.ALONE_S", PATIENCE_S)  # nor the loop entered
     found: Counter[tuple[int, str]] = Counter()
 
-    def count(_: FrameType, event: str, what: Any) -> None:
+    def count(frame: FrameType, event: str, what: Any) -> None:
         if event == "c_call":
-            found[threading.get_ident(), what.__qualname__] += 1
+            found[threading.get_ident(), what.__name__] += 1
+        elif event == "call" and not frame.f_code.co_filename.startswith("<"):
+            found[threading.get_ident(), OURS] += 1
 
     def of_run(name: str) -> int:
         (run,) = (each for each in threading.enumerate() if each.name == "reglue-runs")
         assert run.ident is not None
-        return found[run.ident, name]
+        counts = list(found.items())
+        return sum(n for (thread, what), n in counts if thread == run.ident and what == name)
 
     threading.setprofile(count)
     yield of_run
@@ -87,11 +93,32 @@ def rl(start: Start, called: Called) -> Iterator[Experiment]:
 
 def test_a_step_is_three_messages_in_and_three_out(rl: Experiment, called: Called) -> None:
     rl.start()
-    sent, read = called("socket.sendmsg"), called("socket.recv_into")
+    sent, read = called("sendmsg"), called("recv_into")
     for _ in range(STEPS - 1):
         rl.step()
-    assert called("socket.sendmsg") - sent == 3 * (STEPS - 1)
-    assert called("socket.recv_into") - read == 3 * (STEPS - 1)
+    assert called("sendmsg") - sent == 3 * (STEPS - 1)
+    assert called("recv_into") - read == 3 * (STEPS - 1)
+
+
+def test_a_step_costs_no_message_of_protobuf_few_calls_and_no_spin(
+    rl: Experiment, called: Called
+) -> None:
+    """Of an episode after the first two, in which layouts are made."""
+    for _ in range(2):
+        rl.start()
+        rl.step()
+        rl.step()
+        rl.episode(0)
+    rl.start()
+    names = (OURS, "FromString", "SerializeToString", "sched_yield")
+    assert called("FromString"), "that is what protobuf calls it"
+    assert called("SerializeToString"), "that too"
+    before = [called(name) for name in names]
+    for _ in range(STEPS - 1):
+        rl.step()
+    calls, *others = [called(name) - was for name, was in zip(names, before, strict=True)]
+    assert others == [0, 0, 0]
+    assert calls <= MOST_CALLS * (STEPS - 1)
 
 
 def test_an_episode_looks_at_no_socket_in_vain(
@@ -101,10 +128,10 @@ def test_an_episode_looks_at_no_socket_in_vain(
     is there depends on the machine, and is not counted.
     """
     looks.clear()
-    read = called("socket.recv_into")
+    read = called("recv_into")
     for _ in range(EPISODES):
         rl.episode(0)
-    read = called("socket.recv_into") - read
+    read = called("recv_into") - read
     assert read >= 2 * STEPS * EPISODES
     found = looks[WAITS, FINDS] + looks[not WAITS, FINDS]
     assert found - read < 2.5 * EPISODES  # one each, and the wait for it

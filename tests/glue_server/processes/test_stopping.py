@@ -21,15 +21,16 @@ from glue_server.processes.child import Channel
 from glue_server.processes.interrupts import interruptible, stop_play
 from glue_server.rpc import GlueServer
 from glue_server.rpc.connection import Connection, GrpcConnection, UnixConnection
-from glue_server.rpc.stream_port import AgentCodec, StreamPort
+from glue_server.rpc.peer_codecs import AgentCodec
+from glue_server.rpc.stream_port import StreamPort
 from reglue import Phase
 from reglue.agents.agent import hello
 from reglue.messages.agent_messages import Freeze
 from reglue.net.unix_socket import UnixSocket
 from reglue.v1 import agent_pb2 as pb
 from reglue_bench.engines.ray.ray_players import RayPlayers
-from reglue_bench.placement import Placement
 from reglue_bench.placement.placed_worker import FROM_ENVIRONMENT, EnvironmentSettings
+from reglue_bench.placement.placement import Placement
 from tests.glue_server.playing import PATIENT, SOLVED, Follower, cell, in_workers, start
 from tests.waiting import PATIENCE_S, halt
 

@@ -38,6 +38,7 @@ class Lab(Environment):
     """
 
     portable = True
+    whole_turns = False
     raw_actions = True  # what an action pushes is what its step earns
     length = 0  # 0 means no end
 

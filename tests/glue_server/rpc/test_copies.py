@@ -17,7 +17,7 @@ from glue_server.agent.turn_rows import ends_and_steps, turn_of
 from glue_server.environment.worker_pool import new_memory
 from glue_server.environment.workers import SharedArrays
 from glue_server.rpc import GlueServer
-from glue_server.rpc.stream_port import AgentCodec
+from glue_server.rpc.peer_codecs import AgentCodec
 from reglue import Experiment
 from reglue.environments.environment import Worlds
 from reglue.environments.world import Cell, Step
@@ -28,7 +28,11 @@ from reglue.net.unix_socket import UnixSocket
 from reglue.spec import Array, Arrays, Discrete, TaskSpec, TensorSpec
 from reglue.v1 import agent_pb2
 from reglue.wire.agent_encoding import decode_call
-from reglue.wire.layout import Repeats, decode_repeated_turn, numbered, see_turn
+from reglue.wire.layout import Repeats, numbered
+from reglue.wire.repeated_messages import (
+    decode_repeated_turn,
+    see_turn,
+)
 
 SIZE = 2**20  # bytes of an observation
 MOST_BYTES = 2**22
@@ -157,7 +161,7 @@ def test_an_observation_is_copied_at_most_five_times(monkeypatch: pytest.MonkeyP
     try:
         for _ in range(3):  # the messages' layout and the socket's buffer are made
             kept = way.step(Copies())
-        monkeypatch.setattr("reglue.wire.layout.encode_call", unused)
+        monkeypatch.setattr("reglue.wire.repeated_messages.encode_call", unused)
         monkeypatch.setattr(agent_pb2.AgentCall, "FromString", unused, raising=False)
         copies = Copies()
         seen = way.step(copies)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from glue_server.rpc.stream_port import EnvironmentCodec
+from glue_server.rpc.peer_codecs import EnvironmentCodec
 from reglue.environments.world import Cell
 from reglue.messages.agent_messages import Phase
 from reglue.messages.environment_messages import EnvironmentReady, Play, Played

@@ -19,7 +19,8 @@ from glue_server.conformance.tcp_proxy import TcpProxy
 from glue_server.processes.interrupts import interruptible
 from glue_server.rpc import GlueServer
 from glue_server.rpc.connection import GrpcConnection
-from glue_server.rpc.stream_port import AgentCodec, StreamPort
+from glue_server.rpc.peer_codecs import AgentCodec
+from glue_server.rpc.stream_port import StreamPort
 from reglue import Agent, Phase, Turn, connect
 from reglue.agents.agent import hello
 from reglue.errors import AgentTimeout

@@ -9,8 +9,9 @@ import pytest
 
 from glue_server.rpc import GlueServer
 from glue_server.rpc.connection import GrpcConnection
+from glue_server.rpc.peer_codecs import AgentCodec, Codec, EnvironmentCodec
 from glue_server.rpc.server_session import ExperimentPort
-from glue_server.rpc.stream_port import WINDOW, AgentCodec, Codec, EnvironmentCodec, StreamPort
+from glue_server.rpc.stream_port import WINDOW, StreamPort
 from reglue.errors import AgentTimeout, BadReply, EnvironmentTimeout, UsageError
 from reglue.messages.agent_messages import Freeze, RoutineDone, TextMessage
 from reglue.v1 import agent_pb2, environment_pb2, experiment_pb2, session_pb2

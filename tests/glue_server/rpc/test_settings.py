@@ -22,7 +22,7 @@ import {module}
 
 
 @pytest.mark.parametrize(
-    "module", ["glue_server.rpc", "reglue.net.session", "glue_server.commands.glue_command"]
+    "module", ["glue_server.rpc", "reglue.net.session", "glue_server.peers.hub"]
 )
 def test_grpc_is_loaded_with_our_settings(module: str) -> None:
     done = subprocess.run(

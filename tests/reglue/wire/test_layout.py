@@ -24,24 +24,31 @@ from reglue.messages.environment_messages import Play, Played
 from reglue.messages.experiment_messages import RLStep, Stepped
 from reglue.spec import TaskSpec, TensorSpec
 from reglue.v1 import agent_pb2, environment_pb2, experiment_pb2
-from reglue.wire.agent_encoding import decode_call, encode_call, encode_reply
+from reglue.wire.agent_encoding import decode_call, decode_reply, encode_call, encode_reply
 from reglue.wire.environment_encoding import (
     decode_environment_call,
+    decode_environment_reply,
     encode_environment_call,
     encode_environment_reply,
 )
 from reglue.wire.experiment_encoding import decode_answer, encode_answer, encode_experiment_call
-from reglue.wire.layout import (
-    Repeats,
+from reglue.wire.layout import Layout, Repeats, numbered
+from reglue.wire.repeated_messages import (
+    decode_repeated_actions,
     decode_repeated_play,
+    decode_repeated_played,
     decode_repeated_stepped,
     decode_repeated_turn,
     encode_repeated_actions,
+    encode_repeated_play,
     encode_repeated_played,
     encode_repeated_step,
+    encode_repeated_stepped,
     encode_repeated_turn,
-    numbered,
+    is_repeated_step,
+    see_actions,
     see_play,
+    see_played,
     see_stepped,
     see_turn,
 )
@@ -147,19 +154,26 @@ def test_groups_that_take_turns_have_a_layout_each(groups: int) -> None:
 
 
 @given(st.data(), task_specs())
-def test_actions_are_written_as_protobuf_writes_them(data: st.DataObject, spec: TaskSpec) -> None:
-    repeats = Repeats()
+def test_actions_are_written_and_read_as_by_protobuf(data: st.DataObject, spec: TaskSpec) -> None:
+    repeats, read = Repeats(), Repeats()
     for rows in data.draw(st.lists(st.integers(1, 2), min_size=4, max_size=8)):
         reply, seq = Actions(data.draw(arrays_of(spec.actions, rows))), data.draw(UINT64)
         written = encode_repeated_actions(seq, reply, spec, repeats)
         assert written == encode_reply(seq, reply, spec).SerializeToString()
+        message = agent_pb2.AgentReply.FromString(written)
+        at = len(numbered(seq))
+        again = decode_repeated_actions(written, at, rows, spec, read)
+        if again is not None:
+            assert bits(again) == bits(decode_reply(message, spec, rows))
+        assert decode_repeated_actions(written, at, rows + 1, spec, read) is None
+        see_actions(message, rows, spec, read)
 
 
 @given(st.data(), task_specs())
 def test_plays_that_come_again_are_what_protobuf_makes_of_them(
     data: st.DataObject, spec: TaskSpec
 ) -> None:
-    rows, repeats = data.draw(st.integers(1, spec.slots)), Repeats()
+    rows, repeats, written = data.draw(st.integers(1, spec.slots)), Repeats(), Repeats()
     for sent in range(4):
         slots, seq = np.arange(rows, dtype=np.uint32), data.draw(UINT64)
         play = Play(slots, data.draw(arrays_of(spec.actions, rows)), {})
@@ -172,26 +186,60 @@ def test_plays_that_come_again_are_what_protobuf_makes_of_them(
         if again is not None:
             assert bits(again) == bits(parsed)
         see_play(parsed, message, spec, repeats)
+        assert encode_repeated_play(seq, play, spec, written) == content
 
 
 @given(st.data(), task_specs())
-def test_what_was_played_is_written_as_protobuf_writes_it(
+def test_what_was_played_is_written_and_read_as_by_protobuf(
     data: st.DataObject, spec: TaskSpec
 ) -> None:
-    repeats = Repeats()
-    for rows in data.draw(st.lists(st.integers(1, 2), min_size=4, max_size=8)):
+    repeats, read = Repeats(), Repeats()
+    for rows in data.draw(st.lists(st.integers(1, spec.slots), min_size=4, max_size=8)):
         seen = data.draw(arrays_of(spec.observations, rows))
         one, two, three = [flags(data, rows) for _ in range(3)]
         reply, seq = Played(rewards(data, rows), seen, one, two, three), data.draw(UINT64)
         written = encode_repeated_played(seq, reply, spec, repeats)
         assert written == encode_environment_reply(seq, reply, spec).SerializeToString()
+        play = Play(np.arange(rows, dtype=np.uint32), {}, {})
+        message, at = environment_pb2.EnvironmentReply.FromString(written), len(numbered(seq))
+        again = decode_repeated_played(written, at, play, spec, read)
+        if again is not None:
+            assert bits(again) == bits(decode_environment_reply(message, play, spec))
+        see_played(message, play, spec, read)
+
+
+def test_a_reward_that_is_not_finite_is_left_to_who_says_so() -> None:
+    spec = TaskSpec((TensorSpec("seen", "uint8", (1,)),), (TensorSpec("a", "uint8", (1,)),))
+    play, repeats = Play(np.zeros(1, np.uint32), {}, {}), Repeats()
+    found = []
+    for reward in (1.0, 1.0, 1.0, np.inf, np.nan):
+        played = Played.blank(spec, play)
+        played.rewards[:] = reward
+        message = encode_environment_reply(1, played, spec)
+        content = message.SerializeToString()
+        found.append(decode_repeated_played(content, 2, play, spec, repeats))
+        see_played(message, play, spec, repeats)
+    assert [each is not None for each in found] == [False, False, True, False, False]
+
+
+def test_answers_written_in_another_order_are_looked_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A client that orders fields as no other does costs no layout at each step."""
+    spec = TaskSpec((TensorSpec("seen", "uint8", (1,)),), (TensorSpec("a", "uint8", (1,)),))
+    made, repeats = [], Repeats()
+    monkeypatch.setattr(Layout, "__init__", lambda *_: made.append(1))
+    for _ in range(5):
+        message = encode_reply(1, Actions({"a": np.zeros((1, 1), np.uint8)}), spec)
+        see_actions(message, 1, spec, repeats)
+    assert len(made) == 1
 
 
 @given(st.data(), task_specs())
 def test_steps_that_come_again_are_what_protobuf_makes_of_them(
     data: st.DataObject, spec: TaskSpec
 ) -> None:
-    rows, repeats = data.draw(st.integers(1, spec.slots)), Repeats()
+    rows, repeats, written = data.draw(st.integers(1, spec.slots)), Repeats(), Repeats()
     for sent in range(4):
         stepped = Stepped(
             tuple(range(rows)),
@@ -211,6 +259,8 @@ def test_steps_that_come_again_are_what_protobuf_makes_of_them(
         if again is not None:
             assert bits(again) == bits(parsed)
         see_stepped(parsed, message, spec, repeats)
+        assert encode_repeated_stepped(seq, stepped, spec, written) == content
+        assert not is_repeated_step(seq, content)
 
 
 @given(UINT64, st.lists(st.integers(0, 7), max_size=3))
@@ -218,6 +268,8 @@ def test_a_step_is_asked_for_as_protobuf_writes_it(seq: int, slots: list[int]) -
     call = RLStep(tuple(slots))
     written = encode_experiment_call(seq, call, None).SerializeToString()
     assert encode_repeated_step(seq, call, None) == written
+    assert is_repeated_step(seq, written) == (not slots)
+    assert not is_repeated_step(seq - 1, written)
 
 
 def test_rows_are_copied_once() -> None:

@@ -267,6 +267,32 @@ def test_what_user_code_prints_does_not_spoil_the_document(tmp_path: Path, worke
     assert json.loads(told.stdout)["name"] == f"evaluate:{file}:Prints"
 
 
+CRASHES = """
+import ctypes
+
+from gymnasium.envs.classic_control import CartPoleEnv
+
+
+class Crashes(CartPoleEnv):
+    def step(self, action):
+        ctypes.string_at(0)
+"""
+
+
+def test_a_crash_in_this_process_names_its_lines_and_is_resumed_in_workers(tmp_path: Path) -> None:
+    file, run = tmp_path / "crashes.py", tmp_path / "run"
+    file.write_text(CRASHES)
+    words = [f"evaluate:{file}:Crashes", "--agent", "random", "--num-episodes", "1"]
+    played = reglue("bench", *words, "--out", str(run))
+    assert played.returncode == -signal.SIGSEGV
+    assert "Segmentation fault" in played.stderr
+    assert f'"{file}", line 9 in step' in played.stderr
+    resumed = reglue("bench", "--resume", str(run))
+    assert resumed.returncode == 1
+    [row] = read_result(run).episodes
+    assert row.status == "crashed"
+
+
 def test_help_shows_ten_flags_that_most_people_need_first(say: Say) -> None:
     for command in ("bench", "try"):
         text = say(command, "--help").stdout
@@ -301,7 +327,7 @@ def test_try_says_that_an_agent_is_ready(say: Say) -> None:
 def test_try_is_interrupted_and_says_nothing_of_the_agent(
     say: Say, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reglue_bench.cli.rehearse.watcher", lambda _: Interrupts(2))
+    monkeypatch.setattr("reglue_bench.terminal.progress.watcher", lambda _: Interrupts(2))
     done = say("try", *ONLINE, *LEARNER)
     assert (done.returncode, done.stdout) == (130, "")
 

@@ -12,10 +12,10 @@ import pytest
 from glue_server.processes.child import Channel, Child
 from glue_server.processes.interrupts import interruptible, stop_play
 from glue_server.processes.message_codec import UnknownMessage, encoded
-from reglue_bench.engines import FromShard, dealing
+from reglue_bench.engines import dealing
 from reglue_bench.engines.dealing import DealingEngine
 from reglue_bench.engines.process_players import SHARD_PROCESS, LocalPlayers, Players
-from reglue_bench.engines.shard import FROM_SHARD, Farewell, Shard
+from reglue_bench.engines.shard import FROM_SHARD, Farewell, FromShard, Shard
 from reglue_bench.procedures.procedure import Todos
 from tests.leftovers import nothing_left
 from tests.waiting import halt

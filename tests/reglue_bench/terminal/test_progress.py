@@ -59,7 +59,7 @@ TOLD = "4 of 6 episodes, 1 succeeded of 5 that were left, 25 steps/s, 13 s left,
 
 def test_a_line_says_how_long_nothing_has_moved_and_may_not_move() -> None:
     clock, steps, lines = Clock(), 7, []
-    begun = RunStarted(corridor_plan(), range(6), lambda: steps, "an agent may take 60 s")
+    begun = RunStarted(corridor_plan(), range(6), lambda: steps, lambda: "an agent may take 60 s")
     tally = tally_of(procedure_of(begun.plan), begun, clock)
     for seconds, more in ((0, 0), (29, 0), (30, 0), (1, 1), (40, 0)):
         clock.now += seconds

@@ -10,8 +10,8 @@ import pytest
 
 from env_adapters import SuiteName
 from reglue.errors import UsageError
+from reglue_bench.runs.environment_code import code_sha256
 from reglue_competition.phases import PlannedBenchmark, Secrets, entry_secret, plan_phase
-from reglue_competition.phases.drawing import code_sha256
 from tests.error_facts import raises
 from tests.reglue_competition.competitions import definition, phase
 

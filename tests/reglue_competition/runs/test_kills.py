@@ -18,7 +18,7 @@ from reglue_competition.definition import FILE
 from reglue_competition.phases import Secrets
 from reglue_competition.runs.submission import transcript_file
 from reglue_competition.store import Store
-from reglue_competition.transcript import verify
+from reglue_competition.transcript.verification import verify
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_competition.runs.corridor_submissions import alone, of_folder
 from tests.reglue_competition.runs.test_serve import COMPETITION, hosted_in, join_string, served

@@ -13,7 +13,7 @@ from reglue_bench.runs.ledger import LedgerReader
 from reglue_competition.phases import PhaseReveal, check_reveal, reveal
 from reglue_competition.runs.submission import run_folder, transcript_file
 from reglue_competition.store import Submission
-from reglue_competition.transcript import Verdict, check_plan, verify
+from reglue_competition.transcript.verification import Verdict, check_plan, verify
 from tests.error_facts import raises
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_competition.competitions import phase

@@ -19,7 +19,7 @@ from reglue_competition.runs.submission import (
     SubmissionProcess,
     run_folder,
 )
-from reglue_competition.transcript import verify
+from reglue_competition.transcript.verification import verify
 from tests.reglue_bench.agents import Pausing, Raises, Seeded
 from tests.reglue_bench.bakeoffs import wait_for_rows
 from tests.reglue_competition.runs.corridor_submissions import (

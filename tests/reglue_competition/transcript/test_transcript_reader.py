@@ -12,8 +12,8 @@ import pytest
 
 from reglue.errors import NotVerified, TranscriptDamaged
 from reglue_bench.runs.ledger import LedgerReader
-from reglue_competition.transcript import Transcript
 from reglue_competition.transcript.framing import MAGIC, Kind, Place, RecordReader
+from reglue_competition.transcript.transcript_reader import Transcript
 from tests.error_facts import raises
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.toys import corridor_plan, play

@@ -21,10 +21,10 @@ from reglue_bench.benchmark.benchmark import make_plan
 from reglue_bench.engines.run_identity import machine
 from reglue_bench.plans.plan import Plan
 from reglue_bench.settings import Settings
-from reglue_competition.transcript import Verdict, verify
 from reglue_competition.transcript.contents import Episode
 from reglue_competition.transcript.framing import Kind, RecordReader
 from reglue_competition.transcript.replayer import check_size
+from reglue_competition.transcript.verification import Verdict, verify
 from tests.error_facts import raises
 from tests.reglue_bench.agents import Garbled, Lost, Seeded, Transposed
 from tests.reglue_bench.toys import corridor_plan, online_plan, play

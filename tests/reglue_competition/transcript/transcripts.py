@@ -9,7 +9,6 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from reglue_competition.transcript import RunIdentity, write_transcript
 from reglue_competition.transcript.contents import Episode
 from reglue_competition.transcript.framing import (
     MAGIC,
@@ -19,6 +18,7 @@ from reglue_competition.transcript.framing import (
     first_chain,
     write_record,
 )
+from reglue_competition.transcript.transcript_writer import RunIdentity, write_transcript
 
 ORGANISER = Ed25519PrivateKey.from_private_bytes(bytes(32))
 STRANGER = Ed25519PrivateKey.from_private_bytes(bytes(31) + b"\1")

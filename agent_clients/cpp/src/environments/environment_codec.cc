@@ -233,6 +233,8 @@ void EnvironmentCodec::ready(TaskSpec spec, const EnvironmentTraits& traits) {
   ready.set_seeds(traits.seeds);
   ready.set_standardizes(traits.standardizes);
   ready.set_tells_no_success(!traits.tells_success);
+  ready.set_whole_turns(traits.whole_turns);
+  ready.set_not_repeatable(!traits.repeatable);
 }
 
 Outcome& EnvironmentCodec::outcome() {

@@ -41,6 +41,7 @@ class ConformanceEnvironment(Environment):
     """Makes every observation from its episode's cell and actions."""
 
     portable = True
+    whole_turns = False
 
     def __init__(self) -> None:
         self._plays = _DEFAULT

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +26,7 @@ from reglue.environments.validation import (
     conforming_step,
     say_unknown_names,
 )
-from reglue.environments.world import Cell, Restorable, Seeded, Suite, World
+from reglue.environments.world import Cell, Restorable, Seeded, Step, Suite, World
 from reglue.errors import (
     IllegalAction,
     NotAnEnvironment,
@@ -93,6 +94,18 @@ class Environment:
     raw_actions = False
     """True if it takes actions outside a Box; otherwise Reglue clips them before."""
 
+    whole_turns = True
+    """True if a step may move every slot, as a simulator of a whole batch does: Reglue then steps
+    all episodes in one call. False if nothing happens in slots that a call does not name, also if
+    the call fails: agents of `partial_turns` are then asked about some slots while others step,
+    and an episode that failed is played again alone.
+    """
+
+    repeatable = True
+    """False if its cells do not decide its episodes: it draws random numbers of its own. Scores of
+    it cannot be repeated; `evaluate` says so, and plays it.
+    """
+
     @property
     def variants(self) -> Mapping[str, int]:
         """The number of variants of each task, in the order of tasks."""
@@ -119,11 +132,15 @@ class Environment:
         raise NotImplementedError
 
     def env_start(self, cells: Mapping[int, Cell]) -> Mapping[str, npt.ArrayLike]:
-        """Begin an episode in each slot; returns first observations in the order of `cells`."""
+        """Begin an episode in each slot; returns first observations in the order of `cells`.
+
+        Nothing happens in the other slots, also with `whole_turns`.
+        """
         raise NotImplementedError
 
     def env_step(self, actions: Arrays, slots: Slots) -> Earned:
-        """Take one step in each of `slots`.
+        """Take one step in each of `slots`, which are all that have an episode with `whole_turns`.
+        Without, nothing happens in the other slots.
 
         Actions are legal values of their domains; with `raw_actions` finite numbers may lie
         outside of a Box.
@@ -200,6 +217,29 @@ class Environment:
         return check
 
 
+@runtime_checkable
+class RowWorld(World, Protocol):
+    """A world that takes actions of a form of its own, and writes its rows itself.
+
+    So the actions of a turn are checked and made ready together, and no row is copied twice.
+    """
+
+    def writes(self, spec: TaskSpec) -> bool:
+        """Whether its rows are those of `spec`."""
+
+    def values(self, actions: Arrays) -> Sequence[Any]:
+        """Rows of actions, (rows, *shape), as `step_into` of any world of the suite takes them.
+
+        Raises IllegalAction unless all are legal: then `step` says which is not.
+        """
+
+    def step_into(self, answer: Played, at: int, action: Any) -> None:
+        """As `step`, into a row of `answer` whose reward and flags are zeros.
+
+        Raises NotAnEnvironment, too, for what does not fit the spec.
+        """
+
+
 class Worlds(Environment):
     """Plays one world in each slot; its suite makes a world when the slot is first used.
 
@@ -208,6 +248,8 @@ class Worlds(Environment):
     """
 
     portable = True
+
+    whole_turns = False
 
     raise_stop: Callable[[BaseException], None] = staticmethod(raise_interrupt)
     """Raises an error that is no fault of a world: in a process of its own SystemExit, too."""
@@ -218,6 +260,8 @@ class Worlds(Environment):
         self.raw_actions = bool(getattr(suite, "raw_actions", self.raw_actions))
         self._suite = suite
         self._worlds: dict[int, World] = {}
+        self._write_themselves: bool | None = None  # all of them; None: not known yet
+        self._has_tasks = True  # of which one may be played beside another
         self._tasks: dict[int, str] = {}  # of each slot's last start
         self._standard: StandardRandomness | None = None
 
@@ -240,6 +284,7 @@ class Worlds(Environment):
     def env_init(self, slots: int) -> TaskSpec:
         self.env_cleanup()
         self._standard = None
+        self._has_tasks = len(self.variants) > 1
         return conforming_spec(self._suite.spec).with_slots(slots)
 
     def play(self, play: Play) -> Played:
@@ -255,32 +300,13 @@ class Worlds(Environment):
             rows: The answer's rows in those arrays, steps first; by default in order.
                 Their rewards and flags are zeros. Rows of slots that failed become zeros.
         """
-        faults: dict[int, str] = {}
-        illegal = set[int]()
         slots = [*play.slots.tolist(), *play.starts]
-        for row in self._by_task(slots[: len(play.slots)]):
-            slot = slots[row]
-            try:
-                self._step(slot, play, row, answer, rows[row] if rows else row)
-            except IllegalAction as error:
-                faults[slot] = str(error)
-                illegal.add(slot)
-            except BaseException as error:  # noqa: BLE001 - the edge of somebody's world
-                faults[slot] = self._fault(error)
-                self._discard(slot)
-        for row, (slot, cell) in enumerate(play.starts.items(), start=len(play.slots)):
-            try:
-                numbered = cell if self._standard is None else self._standard.next(cell)
-                self._tasks[slot] = cell.task
-                first = self._world_of(slot).start(numbered)
-                self._keep(answer, rows[row] if rows else row, first)
-                if len(first) > len(self.spec.observations):
-                    say_unknown_names(first, [each.name for each in self.spec.observations])
-            except BaseException as error:  # noqa: BLE001 - the edge of somebody's world
-                faults[slot] = self._fault(error)
-                self._discard(slot)
+        at = rows or range(len(slots))
+        faults: dict[int, str] = {}
+        illegal = self._step(play, slots, answer, at, faults)
+        if play.starts:
+            self._start(play, answer, at[len(play.slots) :], faults)
         if faults:
-            at = rows or range(len(slots))
             failed = [at[row] for row, slot in enumerate(slots) if slot in faults]
             for values in answer.observations.values():
                 values[failed] = 0
@@ -297,21 +323,75 @@ class Worlds(Environment):
             outside=domains.outside_last,
         )
 
-    def _by_task(self, slots: list[int]) -> Sequence[int]:
+    def _step(
+        self,
+        play: Play,
+        slots: Sequence[int],
+        answer: Played,
+        at: Sequence[int],
+        faults: dict[int, str],
+    ) -> set[int]:
+        """Step the worlds, and write what they earn to the rows `at`.
+
+        Adds to `faults`; returns the slots whose action was illegal.
+        """
+        illegal, worlds = set[int](), self._worlds
+        write_themselves, actions = self._actions(play)
+        for row in self._by_task(slots[: len(play.slots)]):
+            slot = slots[row]
+            try:
+                world = worlds.get(slot)
+                if world is None:
+                    raise OutOfOrder(got=f"env_step in slot {slot}", wanted="env_start there first")
+                if write_themselves:
+                    world.step_into(answer, at[row], actions[row])  # type: ignore[attr-defined]
+                else:
+                    self._earn(answer, at[row], conforming_step(world.step(actions[row])))
+            except IllegalAction as error:
+                faults[slot] = str(error)
+                illegal.add(slot)
+            except BaseException as error:  # noqa: BLE001 - the edge of somebody's world
+                faults[slot] = self._fault(error)
+                self._discard(slot)
+        return illegal
+
+    def _start(self, play: Play, answer: Played, at: Sequence[int], faults: dict[int, str]) -> None:
+        """Begin the episodes, and write what they begin with to the rows `at`."""
+        for row, (slot, cell) in zip(at, play.starts.items(), strict=True):
+            try:
+                numbered = cell if self._standard is None else self._standard.next(cell)
+                self._tasks[slot] = cell.task
+                first = self._world_of(slot).start(numbered)
+                self._keep(answer, row, first)
+                if len(first) > len(self.spec.observations):
+                    say_unknown_names(first, [each.name for each in self.spec.observations])
+            except BaseException as error:  # noqa: BLE001 - the edge of somebody's world
+                faults[slot] = self._fault(error)
+                self._discard(slot)
+
+    def _by_task(self, slots: Sequence[int]) -> Sequence[int]:
         """The rows of slots that step, those of one task one after another."""
-        if len(slots) == 1:
-            return (0,)
+        if len(slots) == 1 or not self._has_tasks:
+            return range(len(slots))
         tasks = [self._tasks.get(slot, "") for slot in slots]
         return sorted(range(len(slots)), key=tasks.__getitem__)
 
-    def _step(self, slot: int, play: Play, row: int, answer: Played, at: int) -> None:
-        """Play the action of a row, and keep what it earned at another one of `answer`."""
-        if slot not in self._worlds:
-            raise OutOfOrder(got=f"env_step in slot {slot}", wanted="env_start there first")
-        action = {}
-        for name, rows in play.actions.items():  # twice as fast as a comprehension
-            action[name] = rows[row]
-        step = conforming_step(self._worlds[slot].step(action))
+    def _actions(self, play: Play) -> tuple[bool, Sequence[Any]]:
+        """Whether the worlds write their rows, and the action of each row."""
+        if self._write_themselves is None:
+            worlds = self._worlds.values()
+            self._write_themselves = bool(worlds) and all(
+                isinstance(world, RowWorld) and world.writes(self.spec) for world in worlds
+            )
+        if self._write_themselves and self._worlds and play.actions:
+            any_world: Any = next(iter(self._worlds.values()))
+            with suppress(IllegalAction):  # `step` says which row is not legal
+                return True, any_world.values(play.actions)
+        rows = zip(*play.actions.values(), strict=True)
+        return False, [dict(zip(play.actions, row, strict=True)) for row in rows]
+
+    def _earn(self, answer: Played, at: int, step: Step) -> None:
+        """Keep what an action earned in a row of `answer`."""
         self._keep(answer, at, step.observation)
         answer.rewards[at] = step.reward
         if step.terminated:
@@ -394,6 +474,7 @@ class Worlds(Environment):
     def _world_of(self, slot: int) -> World:
         if slot not in self._worlds:
             self._worlds[slot] = self._suite.world()
+            self._write_themselves = None
         return self._worlds[slot]
 
     def _fault(self, error: BaseException) -> str:

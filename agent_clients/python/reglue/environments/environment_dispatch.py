@@ -72,6 +72,8 @@ def _init(environment: Environment, slots: int) -> EnvironmentReady | Refusal:
         standardizes=environment.standardizes,
         tells_success=environment.tells_success,
         raw_actions=environment.raw_actions,
+        whole_turns=environment.whole_turns,
+        repeatable=environment.repeatable,
     )
 
 

@@ -35,10 +35,16 @@ from reglue.messages.agent_messages import (
     TextMessage,
     Turn,
 )
+from reglue.messages.environment_messages import Slots
 from reglue.spec import Array, Arrays, TaskSpec
 
 Calls: TypeAlias = Generator[Numbered, "Reply | None", str]
 """Yields each call of a glue's, is sent the reply, and returns the farewell's reason."""
+
+# Once: Python 3.11 looks for a member of an Enum as long as NumPy compares a turn's rows.
+_TERMINATED, _TRUNCATED, _VOID = EndKind
+_DEFAULTED, _CLIPPED = ActionFlag
+_TRAIN = Phase.TRAIN
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
@@ -297,36 +303,38 @@ class SteppedSession:
             )
         if not self.is_plain:
             self.untouched[:] = False
-        terminated, truncated = np.zeros((2, slots), np.bool_)
+        terminated, truncated = self._masks(2)
         result = TurnResult(turn.rewards.copy(), terminated, truncated, self._nobody, is_plain=True)
-        return _flagged(result, turn.steps.flags) if any(turn.steps.flags.tobytes()) else result
+        flags = turn.steps.flags
+        return _flagged(result, turn.steps.slots, flags) if any(flags.tobytes()) else result
 
     def _read_turn_in_parts(self, turn: Turn, held: Mask, abandoned: Mask) -> TurnResult:
         """The results of a turn with ends, starts or held slots, or without some slots."""
-        slots, ended = self.spec.slots, len(turn.ends)
-        ends, steps, starts = turn.ends.slots, turn.steps.slots, turn.starts.slots
-        rewards, kinds, flags = np.zeros(slots), *np.zeros((2, slots), np.uint8)
-        rewards[ends], rewards[steps] = turn.rewards[:ended], turn.rewards[ended:]
-        kinds[ends], flags[steps] = turn.ends.kinds, turn.steps.flags
-        started = np.zeros(slots, np.bool_)
-        started[starts] = True
+        ended, ends, steps = len(turn.ends), turn.ends.slots, turn.steps.slots
+        rewards, (terminated, truncated, started) = np.zeros(self.spec.slots), self._masks(3)
+        void: Mask | None = None
+        rewards[steps] = turn.rewards[ended:]
+        if ended:
+            rewards[ends] = turn.rewards[:ended]
+            terminated[ends] = turn.ends.kinds == _TERMINATED
+            truncated[ends] = turn.ends.kinds >= _TRUNCATED
+            void = _some(_at(ends, turn.ends.kinds == _VOID, self.spec.slots))
+        over = terminated | truncated
+        started[turn.starts.slots] = True
         started &= ~held
-        cut_off = started & self.acts & ~abandoned & (kinds == 0)
-        self._keep_finals(cut_off)
+        cut_off = _some(started & self.acts & ~(abandoned | over))
+        if cut_off is not None:
+            self._keep_finals(cut_off)
+            truncated |= cut_off
         for name, rows in self._finals.items():
             rows[ends] = turn.observations[name][:ended]
-        self.acts &= ~((kinds > 0) | started | abandoned)
+        self.acts &= ~(over | started | abandoned)
         self.untouched &= self.acts & held
-        self._keep_starts(turn, started)
-        result = TurnResult(
-            rewards,
-            kinds == EndKind.TERMINATED,
-            (kinds >= EndKind.TRUNCATED) | cut_off,
-            started,
-            void=_some(kinds == EndKind.VOID),
-            cut_off=_some(cut_off),
-        )
-        return _flagged(result, flags)
+        if 1 in started.tobytes():
+            self._keep_starts(turn, started)
+        result = TurnResult(rewards, terminated, truncated, started, void=void, cut_off=cut_off)
+        flags = turn.steps.flags
+        return _flagged(result, steps, flags) if any(flags.tobytes()) else result
 
     def _cut_off(self) -> TurnResult:
         """The results if no turn comes: all episodes are over."""
@@ -334,9 +342,13 @@ class SteppedSession:
         self._keep_finals(cut_off)
         for mask in (self.acts, self.waits, self.untouched):
             mask[:] = False
-        terminated, started = np.zeros((2, len(cut_off)), np.bool_)
+        terminated, started = self._masks(2)
         rewards = np.zeros(len(cut_off))
         return TurnResult(rewards, terminated, cut_off, started, cut_off=_some(cut_off))
+
+    def _masks(self, count: int) -> npt.NDArray[np.bool_]:
+        """Masks in which no slot is set, (count, S)."""
+        return np.zeros((count, self.spec.slots), np.bool_)
 
     def _keep_starts(self, turn: Turn, started: Mask) -> None:
         places = started[turn.starts.slots].nonzero()[0]
@@ -350,23 +362,22 @@ class SteppedSession:
         """Remember what the program saw last in the slots of `mask`, whose episodes have no last
         step.
         """
-        if mask.any():
-            seen = self.observations()
-            for name, rows in self._finals.items():
-                rows[mask] = seen[name][mask]
+        seen = self.observations()
+        for name, rows in self._finals.items():
+            rows[mask] = seen[name][mask]
 
     # Calls.
 
     def _next_turn(self) -> Turn | None:
         """Receive the program's next turn; None if a call stops its loop."""
         while (call := self._call()) is not None:
-            is_judged = isinstance(call, Turn) and self.policy and call.phase is not Phase.TRAIN
+            is_judged = isinstance(call, Turn) and self.policy and call.phase is not _TRAIN
             if not is_judged and self._stops(call):
                 self._stopped = call
                 return None
             if isinstance(call, Turn) and not is_judged:
                 self._has_played = True
-                self._has_trained |= call.phase is Phase.TRAIN
+                self._has_trained |= call.phase is _TRAIN
                 return call
             self._reply = self._carry_out(call)
         return None
@@ -394,7 +405,7 @@ class SteppedSession:
             case Freeze():
                 return self._has_played and self.policy is None
             case Turn():
-                return self._has_trained and call.phase is not Phase.TRAIN
+                return self._has_trained and call.phase is not _TRAIN
             case _:
                 return False
 
@@ -426,11 +437,20 @@ def _player(policy: object, spec: TaskSpec) -> Agent:
     return agent
 
 
-def _flagged(result: TurnResult, flags: Array) -> TurnResult:
-    clipped, defaulted = flags & ActionFlag.CLIPPED != 0, flags & ActionFlag.DEFAULTED != 0
-    flagged = replace(result, clipped=_some(clipped), defaulted=_some(defaulted))
-    return replace(flagged, is_plain=False)
+def _flagged(result: TurnResult, slots: Slots, flags: Array) -> TurnResult:
+    """`result` with the ActionFlag bits of its steps, a row for each of `slots`."""
+    clipped, defaulted = (
+        _some(_at(slots, flags & bit != 0, len(result.rewards))) for bit in (_CLIPPED, _DEFAULTED)
+    )
+    return replace(result, clipped=clipped, defaulted=defaulted, is_plain=False)
+
+
+def _at(slots: Slots, flags: Mask, count: int) -> Mask:
+    """The flags of some slots, as a mask over all of them."""
+    mask = np.zeros(count, np.bool_)
+    mask[slots] = flags
+    return mask
 
 
 def _some(mask: Mask) -> Mask | None:
-    return mask if mask.any() else None
+    return mask if 1 in mask.tobytes() else None

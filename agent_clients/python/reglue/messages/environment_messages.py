@@ -58,6 +58,8 @@ class EnvironmentReady:
     raw_actions: bool = (
         False  # it wants actions outside of a Box as they are; else they are clipped
     )
+    whole_turns: bool = False  # a step may move every slot; else only those that it names
+    repeatable: bool = True  # its cells decide its episodes
 
 
 @value
@@ -94,12 +96,13 @@ class Played:
     ) -> Played:
         """Zeros in every row of `play`, writeable."""
         steps, rows = len(play.slots), len(play.slots) + len(play.starts)
+        terminated, truncated, success = np.zeros((3, steps), np.bool_)
         return Played(
             rewards=np.zeros(steps),
             observations={tensor.name: tensor.empty(rows) for tensor in spec.observations},
-            terminated=np.zeros(steps, np.bool_),
-            truncated=np.zeros(steps, np.bool_),
-            success=np.zeros(steps, np.bool_),
+            terminated=terminated,
+            truncated=truncated,
+            success=success,
             faults=faults or {},
             is_fresh=is_fresh,
         )

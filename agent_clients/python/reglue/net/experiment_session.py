@@ -24,11 +24,10 @@ from reglue.spec import TaskSpec
 from reglue.v1 import experiment_pb2 as pb
 from reglue.v1 import lobby_pb2, session_pb2
 from reglue.wire.experiment_encoding import decode_answer
-from reglue.wire.layout import (
-    Repeats,
+from reglue.wire.layout import Repeats, numbered
+from reglue.wire.repeated_messages import (
     decode_repeated_stepped,
     encode_repeated_step,
-    numbered,
     see_stepped,
 )
 

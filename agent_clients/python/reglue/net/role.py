@@ -16,8 +16,8 @@ from reglue.spec import TaskSpec
 from reglue.v1 import agent_pb2, environment_pb2, lobby_pb2
 from reglue.wire.agent_encoding import decode_call
 from reglue.wire.environment_encoding import decode_environment_call
-from reglue.wire.layout import (
-    Repeats,
+from reglue.wire.layout import Repeats
+from reglue.wire.repeated_messages import (
     decode_repeated_play,
     decode_repeated_turn,
     encode_repeated_actions,

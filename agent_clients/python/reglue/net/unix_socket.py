@@ -22,6 +22,7 @@ log = logging.getLogger("reglue")
 _LENGTH = struct.Struct("<I")
 _HEADER = _LENGTH.size
 _ROOM = 1 << 13  # bytes that are read at once, until a larger message comes
+_NOTHING = memoryview(b"")
 _LOOK_UP_S = 1  # Python handles a signal that came right before a wait only after it
 
 
@@ -81,10 +82,11 @@ class UnixSocket:
             sent = 0
         except OSError as error:
             raise UnixSocketEnded(str(error)) from error
+        if sent == _HEADER + len(message):
+            return _NOTHING
         if sent < _HEADER:
             return self.send_rest(memoryview(header + message)[sent:], timeout_s)
-        rest = memoryview(message)[sent - _HEADER :]
-        return self.send_rest(rest, timeout_s) if rest else rest
+        return self.send_rest(memoryview(message)[sent - _HEADER :], timeout_s)
 
     def send_rest(self, rest: memoryview, timeout_s: float | None = None) -> memoryview:
         """As `send`, for what was left of a frame."""
@@ -103,17 +105,23 @@ class UnixSocket:
             if not _is_ready(self._writable, until):
                 return rest
 
-    def receive(self, timeout_s: float | None = None) -> bytes | None:
-        """The next message; None if it has not come whole in time. Raises UnixSocketEnded."""
+    def receive(self, timeout_s: float | None = None, *, spins: bool = True) -> bytes | None:
+        """The next message; None if it has not come whole in time. Raises UnixSocketEnded.
+
+        `spins`: whether to spin before it sleeps, if that pays; see AdaptiveSpin.
+        """
         if self._held and (message := self._take()) is not None:
             return message
-        until = math.inf if timeout_s is None else time.monotonic() + timeout_s
         looks = timeout_s == 0
-        is_here = not looks and self._spin.pays() and bool(self._spin.spin(self._readable))
-        while looks or is_here or _is_ready(self._readable, until):
-            is_here = False
+        until = math.inf if timeout_s is None else time.monotonic() + timeout_s
+        if not (looks or (spins and self._spin.pays() and self._spin.spin(self._readable))):
+            first_s = _LOOK_UP_S if timeout_s is None else min(timeout_s, _LOOK_UP_S)
+            if not (self._readable.poll(1000 * first_s) or _is_ready(self._readable, until)):
+                return None
+        while True:
             try:
-                count = self._socket.recv_into(self._buffer[self._held :])
+                room = self._buffer[self._held :] if self._held else self._buffer
+                count = self._socket.recv_into(room)
             except BlockingIOError:
                 return None
             except OSError as error:
@@ -123,7 +131,8 @@ class UnixSocket:
             self._held += count
             if (message := self._take()) is not None:
                 return message
-        return None
+            if not (looks or _is_ready(self._readable, until)):
+                return None
 
     def shut(self) -> None:
         """End it, also for threads that wait at either end."""
@@ -136,19 +145,20 @@ class UnixSocket:
 
     def _take(self) -> bytes | None:
         """The first message that is held whole. Raises UnixSocketEnded if one is too large."""
-        if self._held < _HEADER:
+        held = self._held
+        if held < _HEADER:
             return None
         end = _HEADER + _LENGTH.unpack_from(self._buffer)[0]
         if end > _HEADER + self._most:
             raise UnixSocketEnded(
                 f"got a message of {end - _HEADER} bytes, wanted at most {self._most}"
             )
-        if self._held < end:
+        if held < end:
             self._make_room(end)
             return None
         message = bytes(self._buffer[_HEADER:end])
-        self._held -= end
-        if self._held:
+        self._held = held - end
+        if held > end:
             self._buffer[: self._held] = self._buffer[end : end + self._held]
         return message
 

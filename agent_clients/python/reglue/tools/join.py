@@ -5,16 +5,14 @@ from __future__ import annotations
 import argparse
 import logging
 import sys
-from collections.abc import Mapping, Sequence
-from importlib.metadata import entry_points
+from collections.abc import Sequence
 
-from reglue.client import session_of
 from reglue.errors import CannotLoad, Refused, ReglueError, UsageError
 from reglue.examples import EXAMPLES
-from reglue.net.join_string import TRANSPORTS, join_string
+from reglue.net.join_string import TRANSPORTS
 from reglue.net.log import stderr_handler
 from reglue.net.signals import INTERRUPTED, signals_exit
-from reglue.tools.loading import agent_name, example_names, keywords_of, load
+from reglue.tools.loading_modules import loading
 from reglue.tools.parser import SAYS, Parser
 from reglue.tracebacks import explained
 
@@ -28,11 +26,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     interrupted. Raises SystemExit(143) after SIGTERM.
     """
     options = parser().parse_args(argv)
+    with loading():
+        from reglue.tools.join_session import join
     logging.basicConfig(level=logging.INFO, handlers=[stderr_handler()])  # also the peer's own
     log.setLevel(logging.WARNING)  # unless REGLUE_LOG says more
     try:
         with signals_exit():
-            return _join(options)
+            return join(options)
     except (UsageError, Refused) as error:
         if error.__cause__ is not None and isinstance(error, CannotLoad):
             print(explained(error.__cause__), file=sys.stderr)  # the author's own mistake
@@ -43,65 +43,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         return INTERRUPTED
-
-
-def _join(options: argparse.Namespace) -> int:
-    named, address = _peer_and_address(options)
-    try:
-        peer, name = _make(named, pairs(options.arguments, "the argument"))
-    except ReglueError:
-        raise
-    except Exception as error:  # noqa: BLE001 - of the peer's constructor
-        log.error("%s could not be made: %s", named, explained(error))
-        return 1
-    session = session_of(
-        peer,
-        join_string(address, options.token, ca=options.ca, tls_name=options.tls_name),
-        name=options.name or name,
-        connect_timeout_s=options.connect_timeout,
-        transport=options.transport,
-    )
-    try:
-        reason = session.play()
-    except Exception:
-        if session.has_failed:
-            return 1
-        raise
-    print(f"{SAYS}{reason}", file=sys.stderr)
-    return 0
-
-
-def _peer_and_address(options: argparse.Namespace) -> tuple[str, str | None]:
-    """The name of the peer, and the glue's address. Raises UsageError."""
-    first: str | None = options.first
-    is_address = first is not None and first.startswith("reglue://")
-    if is_address and options.address:
-        raise UsageError(got="two addresses", wanted="one: omit --address, or the join string")
-    named = [each for each in (options.named, None if is_address else first) if each]
-    if len(named) != 1:
-        got = " and ".join(named) or "no peer"
-        raise UsageError(got=got, wanted="one: as the first word, or after --agent")
-    return named[0], first if is_address else options.address
-
-
-def _make(name: str, arguments: Mapping[str, str]) -> tuple[object, str]:
-    """The agent or environment called `name`, and its own name."""
-    # Importing the environments takes longer than the SDK, so only names that may be theirs do it.
-    is_code = name in EXAMPLES or name.rpartition(":")[0].endswith(".py")
-    for known in () if is_code else entry_points(group="reglue.environments"):
-        suite = known.load()(name, keywords_of(arguments))
-        if suite is not None:
-            return suite.build(), name
-    peer = load(name, arguments)
-    return peer, agent_name(peer)
-
-
-def pairs(arguments: Sequence[str], option: str) -> dict[str, str]:
-    """`key=value` words of `option` as a dict. Raises UsageError for a word without `=`."""
-    for word in arguments:
-        if "=" not in word:
-            raise UsageError(got=f"{option} {word!r}", wanted="key=value")
-    return dict(word.split("=", 1) for word in arguments)
 
 
 def parser() -> Parser:
@@ -122,7 +63,7 @@ def parser() -> Parser:
         metavar="PEER|reglue://…",
         nargs="?",
         help="the agent or environment: file.py:Class or package.module:Class; an example "
-        f"agent ({', '.join(example_names())}); or an environment by its name, as in "
+        f"agent ({', '.join(sorted(EXAMPLES))}); or an environment by its name, as in "
         "online:NAME: mountain-car, gymnasium:ID, arcade:GAME, MT1:reach-v3, a schedule's file. Or "
         "the glue's join string, in quotes, if --agent or --environment names the peer",
     )

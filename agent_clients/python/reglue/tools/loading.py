@@ -12,11 +12,8 @@ import hashlib
 import importlib
 import importlib.util
 import inspect
-import json
-import math
 import os
 import re
-import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
@@ -33,6 +30,7 @@ from reglue.environments.environment_objects import adapted_suite
 from reglue.errors import CannotLoad, raise_interrupt, suggestion
 from reglue.examples import EXAMPLES
 from reglue.signatures import binds
+from reglue.tools.keyword_words import keywords_of, parsed
 
 _LOADING: ContextVar[tuple[str, ...]] = ContextVar("_LOADING", default=())
 """The users' files and modules that are being loaded, the outermost first."""
@@ -41,13 +39,7 @@ _LOADING: ContextVar[tuple[str, ...]] = ContextVar("_LOADING", default=())
 _USERS: set[str] = set()
 """The folders that loading put into `sys.path`, which is as global."""
 
-_PYTHONS = {"True": True, "False": False, "None": None}
 _BY_NAME = {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
-
-
-def example_names() -> list[str]:
-    """The agents that come with the package."""
-    return sorted(EXAMPLES)
 
 
 def load(name: str, arguments: Mapping[str, str] | None = None) -> object:
@@ -128,49 +120,6 @@ def checkpoint_sha256(arguments: Mapping[str, str]) -> str | None:
         raise CannotLoad(got=f"checkpoint={path}", wanted=f"a file; {_near_files(path)}")
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def keywords_of(words: Mapping[str, str]) -> dict[str, Any]:
-    """Arguments from the command line, `parsed`."""
-    return {key: parsed(key, text) for key, text in words.items()}
-
-
-def parsed(key: str, text: str) -> Any:
-    """The value of the argument `key` from the command line.
-
-    JSON is parsed (`3`, `0.5`, `true`, `null`, `[1, 2]`, `"3"`), and so are Python's `True`,
-    `False` and `None`. Other texts stay as they are. Those that only look like a number of JSON,
-    such as `1_000`, `007` or `nan`, raise CannotLoad.
-    """
-    if text in _PYTHONS:
-        return _PYTHONS[text]
-    try:
-        return json.loads(text, parse_constant=_finite, parse_float=_finite)
-    except OverflowError:
-        number: float | None = math.inf
-    except ValueError:
-        number = _number(text)
-    if number is None:
-        return text
-    quoted = shlex.quote(f'{key}="{text}"')
-    as_number = f"{key}={number}" if math.isfinite(number) else "a finite number"
-    raise CannotLoad(key, got=text, wanted=f"{as_number}, or {quoted} for the text")
-
-
-def _finite(text: str) -> float:
-    """Raises OverflowError for what JSON does not call a number, or a float cannot hold."""
-    if not math.isfinite(number := float(text)):
-        raise OverflowError(text)
-    return number
-
-
-def _number(text: str) -> float | None:
-    """The number that Python's source, or a person, means by a text that is no JSON."""
-    for read in (lambda each: int(each, 0), int, float):
-        with contextlib.suppress(ValueError):
-            number: float = read(text)
-            return number
-    return None
 
 
 def _is_policy(signature: inspect.Signature, keywords: Mapping[str, Any]) -> bool:

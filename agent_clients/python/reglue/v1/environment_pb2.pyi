@@ -97,7 +97,7 @@ class EnvironmentInit(_message.Message):
     def __init__(self, slots: _Optional[int] = ...) -> None: ...
 
 class EnvironmentReady(_message.Message):
-    __slots__ = ("spec", "tasks", "restores", "portable", "seeds", "standardizes", "tells_no_success", "raw_actions")
+    __slots__ = ("spec", "tasks", "restores", "portable", "seeds", "standardizes", "tells_no_success", "raw_actions", "whole_turns", "not_repeatable")
     SPEC_FIELD_NUMBER: _ClassVar[int]
     TASKS_FIELD_NUMBER: _ClassVar[int]
     RESTORES_FIELD_NUMBER: _ClassVar[int]
@@ -106,6 +106,8 @@ class EnvironmentReady(_message.Message):
     STANDARDIZES_FIELD_NUMBER: _ClassVar[int]
     TELLS_NO_SUCCESS_FIELD_NUMBER: _ClassVar[int]
     RAW_ACTIONS_FIELD_NUMBER: _ClassVar[int]
+    WHOLE_TURNS_FIELD_NUMBER: _ClassVar[int]
+    NOT_REPEATABLE_FIELD_NUMBER: _ClassVar[int]
     spec: _spec_pb2.TaskSpec
     tasks: _containers.RepeatedCompositeFieldContainer[EnvironmentTask]
     restores: bool
@@ -114,7 +116,9 @@ class EnvironmentReady(_message.Message):
     standardizes: bool
     tells_no_success: bool
     raw_actions: bool
-    def __init__(self, spec: _Optional[_Union[_spec_pb2.TaskSpec, _Mapping]] = ..., tasks: _Optional[_Iterable[_Union[EnvironmentTask, _Mapping]]] = ..., restores: bool = ..., portable: bool = ..., seeds: bool = ..., standardizes: bool = ..., tells_no_success: bool = ..., raw_actions: bool = ...) -> None: ...
+    whole_turns: bool
+    not_repeatable: bool
+    def __init__(self, spec: _Optional[_Union[_spec_pb2.TaskSpec, _Mapping]] = ..., tasks: _Optional[_Iterable[_Union[EnvironmentTask, _Mapping]]] = ..., restores: bool = ..., portable: bool = ..., seeds: bool = ..., standardizes: bool = ..., tells_no_success: bool = ..., raw_actions: bool = ..., whole_turns: bool = ..., not_repeatable: bool = ...) -> None: ...
 
 class EnvironmentTask(_message.Message):
     __slots__ = ("name", "variants")

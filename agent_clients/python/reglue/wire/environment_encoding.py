@@ -110,6 +110,8 @@ def _encode_ready(ready: EnvironmentReady) -> pb.EnvironmentReady:
         standardizes=ready.standardizes,
         tells_no_success=not ready.tells_success,
         raw_actions=ready.raw_actions,
+        whole_turns=ready.whole_turns,
+        not_repeatable=not ready.repeatable,
     )
 
 
@@ -131,6 +133,8 @@ def _decode_ready(message: pb.EnvironmentReady) -> EnvironmentReady:
         standardizes=message.standardizes,
         tells_success=not message.tells_no_success,
         raw_actions=message.raw_actions,
+        whole_turns=message.whole_turns,
+        repeatable=not message.not_repeatable,
     )
 
 

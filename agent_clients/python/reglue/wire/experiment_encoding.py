@@ -153,7 +153,7 @@ _CALLS = FieldTable(
     },
 )
 _NAME_SLOTS = frozenset(("start", "step", "episode", "env_start", "iterate_goal"))
-_STEP_ALL = RLStep()  # what most programs ask for, again and again
+STEP_ALL = RLStep()  # what most programs ask for, again and again
 _ROW_CALLS: Mapping[str, type] = {
     "env_step": RLEnvStep,
     "agent_start": RLAgentStart,
@@ -223,7 +223,7 @@ def decode_experiment_call(message: pb.ExperimentCall, spec: TaskSpec | None) ->
     if name in _NAME_SLOTS:
         named = getattr(message, name).slots
         if name == "step" and not named:
-            return _STEP_ALL
+            return STEP_ALL
         _check_count(len(named), spec)
     call = _CALLS.decode(message)
     return replace(call, slots=call.slots or 1) if isinstance(call, RLInit) else call

@@ -109,10 +109,12 @@ export class EnvironmentPeer implements Peer<pb.EnvironmentCall> {
     const spec = taskSpec(task as TaskDescription, slots);
     tellSpec(this.#environment, spec);
     this.#spec = spec;
-    const { tasks, restores, portable, seeds, standardizes, tellsSuccess } = this.#environment;
+    const { tasks, restores, portable, seeds, standardizes } = this.#environment;
+    const { tellsSuccess, wholeTurns, repeatable } = this.#environment;
+    const abilities = { restores, portable, seeds, standardizes };
     return {
       case: "ready",
-      value: { spec, tasks, restores, portable, seeds, standardizes, tellsSuccess },
+      value: { spec, tasks, ...abilities, tellsSuccess, wholeTurns, repeatable },
     };
   }
 }

@@ -52,6 +52,16 @@ export abstract class Environment {
     return true;
   }
 
+  /** True if a step may move every slot, and not those alone that it names. */
+  get wholeTurns(): boolean {
+    return false;
+  }
+
+  /** False if its cells do not decide its episodes. */
+  get repeatable(): boolean {
+    return true;
+  }
+
   /** True if states can be saved and restored. */
   get restores(): boolean {
     return this.envGetState !== Environment.prototype.envGetState;

@@ -20,6 +20,8 @@ export interface Ready {
   readonly seeds: boolean;
   readonly standardizes: boolean;
   readonly tellsSuccess: boolean;
+  readonly wholeTurns: boolean;
+  readonly repeatable: boolean;
 }
 
 /** What the environment answers. */
@@ -74,7 +76,7 @@ export function encodeHello(value: MessageInitShape<typeof pb.EnvironmentHelloSc
 export function encodeReply(seq: bigint, reply: Reply): Uint8Array {
   switch (reply.case) {
     case "ready": {
-      const { spec, tasks, tellsSuccess, ...abilities } = reply.value;
+      const { spec, tasks, tellsSuccess, repeatable, ...abilities } = reply.value;
       return encode(seq, {
         case: "ready",
         value: {
@@ -82,6 +84,7 @@ export function encodeReply(seq: bigint, reply: Reply): Uint8Array {
           spec: encodeSpec(spec),
           tasks: [...tasks],
           tellsNoSuccess: !tellsSuccess,
+          notRepeatable: !repeatable,
         },
       });
     }

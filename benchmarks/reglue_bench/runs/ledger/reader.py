@@ -48,6 +48,9 @@ MACHINE = "machine of "
 ENVIRONMENTS = "environments on "
 """Begins entries of `about`: each machine of environments, where a cluster chose it."""
 
+PLAYED_IN = "environments in "
+"""Begins entries of `about`: in which processes environments were, as this process knows them."""
+
 EVENT = "event: "
 """Begins entries of `about`: how often something happened that a reader of the score should know.
 """

@@ -1,0 +1,102 @@
+"""What Reglue costs beside an environment that steps in microseconds: CartPole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
+
+from speed.launches import Claim, Contender, Scale, Section, Watch, interleave
+
+EPISODES = (20, 100)
+ENVS, STEPS = 8, 1000
+SYNC, PLAIN = "SyncVectorEnv's loop", "a plain loop"
+LOOPS = {
+    "reglue.evaluate": "default",
+    "reglue.evaluate, workers=0": "0",
+    "reglue.evaluate, workers=2": "2",
+    SYNC: "sync",
+    PLAIN: "plain",
+}
+MADE = f"gymnasium.make_vec, sync, {ENVS} CartPoles"
+HERE, SOCKET = (
+    f"make_vec in its process, {ENVS} CartPoles",
+    f"make_vec over a Unix socket, {ENVS} CartPoles",
+)
+VECTORS = {HERE: "here", SOCKET: "socket", MADE: "sync"}
+
+CLAIMS = (
+    *(
+        Claim(
+            f"{ours}, {episodes} episodes of CartPole, beside {theirs}",
+            f"{ours}, {episodes} episodes",
+            f"{theirs}, {episodes} episodes",
+            "theirs/ours",
+            is_peer=True,
+            means=means,
+        )
+        for episodes in EPISODES
+        for ours, theirs, means in (
+            ("reglue.evaluate", SYNC, "ten environments, one call of the policy a turn"),
+            ("reglue.evaluate, workers=2", SYNC, "what workers cost that do not pay"),
+        )
+    ),
+    Claim(f"{HERE}, beside Gymnasium's", HERE, MADE, "theirs/ours", is_peer=True),
+    Claim(f"{SOCKET}, beside Gymnasium's", SOCKET, MADE, "theirs/ours", is_peer=True),
+)
+
+
+def light(scale: Scale, watch: Watch) -> Section:
+    """Processor time of the very calls that users make."""
+    rounds = scale.rounds(5)
+    with ExitStack() as closing:
+        returns: dict[int, list[list[float]]] = {}
+        playing: dict[str, Callable[[], float]] = {}
+        for name, kind in LOOPS.items():
+            contender = closing.enter_context(Contender("cart_pole", kind))
+            contender.measure(episodes=1)  # imports
+            for episodes in (scale.of(each, each // 10) for each in EPISODES):
+                seen = returns.setdefault(episodes, [])
+                playing[f"{name}, {episodes} episodes"] = _evaluation(contender, episodes, seen)
+        played = interleave(playing, "s", rounds=rounds, watch=watch)
+        for episodes, seen in returns.items():
+            assert all(each == seen[0] for each in seen), f"{episodes} episodes differ: {seen}"
+        stepping: dict[str, Callable[[], float]] = {}
+        for name, where in VECTORS.items():
+            contender = closing.enter_context(
+                Contender("stepped_contender", "CartPole-v1", where, str(ENVS))
+            )
+            contender.measure(steps=20)
+            stepping[name] = _steps(contender, scale.of(STEPS, 50))
+        stepped = interleave(stepping, "µs a step", rounds=rounds, watch=watch)
+    return Section(
+        title="An environment that steps in microseconds",
+        about="Processor time of all processes, the least of the rounds; imports are not counted. "
+        f"Episodes of CartPole in ten environments with one call of a NumPy policy a turn: "
+        "`reglue.evaluate` by default, with 0 and with 2 workers, beside loops over Gymnasium's "
+        "SyncVectorEnv and over a list. All play the same seeds, and their returns are compared. "
+        f'`reglue.make_vec("gymnasium:CartPole-v1", num_envs={ENVS})`, and the same environments '
+        'at a glue in another process, beside `gymnasium.make_vec("CartPole-v1", '
+        f'num_envs={ENVS}, vectorization_mode="sync")`, with random actions.',
+        series=tuple(replace(each, is_least=True) for each in (*played, *stepped)),
+        claims=CLAIMS,
+    )
+
+
+def _evaluation(
+    contender: Contender, episodes: int, returns: list[list[float]]
+) -> Callable[[], float]:
+    def measure() -> float:
+        measured = contender.measure(episodes=episodes)
+        returns.append(measured["returns"])
+        return float(measured["seconds"])
+
+    return measure
+
+
+def _steps(contender: Contender, steps: int) -> Callable[[], float]:
+    def measure() -> float:
+        measured = contender.measure(steps=steps)
+        return 1e6 * float(measured["processor_s"]) / float(measured["steps"])
+
+    return measure

@@ -1,0 +1,21 @@
+"""A console of rich's that shows no control characters of others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+
+from reglue.errors import printable
+
+
+class PrintableConsole(Console):
+    """Shows no control characters of others, whatever is printed: names may be a stranger's."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterator[Segment]:
+        """As rich does; its own control codes and styles stay."""
+        for each in super().render(renderable, options):
+            yield each if each.control else each._replace(text=printable(each.text))
