@@ -81,17 +81,7 @@ class Tensors:
         if self._is_single:
             leaf = self._leaves[0]
             return {leaf.tensor.name: leaf.array(value)}
-        arrays = {}
-        for leaf in self._leaves:
-            inner = value
-            try:
-                for key in leaf.path:
-                    inner = inner[key]
-            except (KeyError, IndexError, TypeError):
-                wanted = f"one of {self.space}"
-                raise NotAnEnvironment(leaf.what, got=brief(value), wanted=wanted) from None
-            arrays[leaf.tensor.name] = leaf.array(inner)
-        return arrays
+        return {leaf.tensor.name: leaf.array(inner) for leaf, inner in self._inner(value)}
 
     def put(self, columns: Arrays, at: int, value: Any) -> None:
         """Write a value of the space into a row of `columns`, name -> (rows, *shape).
@@ -126,7 +116,13 @@ class Tensors:
 
         Raises NotAnEnvironment for a value without such parts.
         """
-        parts = []
+        return [
+            inner if leaf.start is None else inner - leaf.start
+            for leaf, inner in self._inner(value)
+        ]
+
+    def _inner(self, value: Any) -> Iterator[tuple[_Leaf, Any]]:
+        """What each leaf is of a value. Raises NotAnEnvironment."""
         for leaf in self._leaves:
             inner = value
             try:
@@ -135,8 +131,7 @@ class Tensors:
             except (KeyError, IndexError, TypeError):
                 wanted = f"one of {self.space}"
                 raise NotAnEnvironment(leaf.what, got=brief(value), wanted=wanted) from None
-            parts.append(inner if leaf.start is None else inner - leaf.start)
-        return parts
+            yield leaf, inner
 
     def batch(self, arrays: Arrays) -> Any:
         """Rows of arrays, (rows, *shape), as a batch of values of the space; not checked."""

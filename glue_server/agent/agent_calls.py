@@ -268,7 +268,8 @@ class SlotAgent:
                 abandoned = given_up(reply.abandon, asked)
                 waiting = held(reply.held, asked, abandoned)
                 if waiting and not may_hold:
-                    got, wanted = "held slots", "actions: here all slots step in one call"
+                    wanted = "actions: a program, or an environment of whole turns, steps all"
+                    got = "held slots"
                     raise BadReply("OUT_OF_DOMAIN", got=got, wanted=wanted)
             checked = self.checks.check(reply.arrays, len(asked))
         except BadReply as bad:

@@ -14,6 +14,7 @@ from glue_server.rpc.peer_codecs import AgentCodec
 from reglue.net.grpc_settings import grpc
 from reglue.v1.agent_pb2 import AgentCall
 from reglue.v1.environment_pb2 import EnvironmentCall
+from reglue.v1.experiment_pb2 import ExperimentReply
 
 UNKNOWN_FIELD = b"\xc0\x3e\x01"
 """Field 1000, a varint: what a later minor version might add to any message."""
@@ -36,9 +37,10 @@ def bent_answers(port: Any, bend: Callable[[Any], object]) -> Iterator[None]:
     """Alter each answer to a benchmark program meanwhile: `bend` changes it in place."""
     put = port._put
 
-    def bent_put(reply: Any) -> None:
-        bend(reply)
-        put(reply)
+    def bent_put(reply: bytes) -> None:
+        message = ExperimentReply.FromString(reply)
+        bend(message)
+        put(message.SerializeToString())
 
     port._put = bent_put
     try:

@@ -19,6 +19,7 @@ from collections.abc import Callable
 from greenlet import getcurrent, greenlet
 
 from glue_server.processes.interrupts import next_look_s
+from reglue.net.adaptive_spin import AdaptiveSpin
 
 log = logging.getLogger("reglue")
 
@@ -78,7 +79,7 @@ class EventLoop:
         self._waiting: dict[Task, tuple[int | None, float]] = {}  # for what, and until when
         self._of_descriptor: dict[int, Task] = {}
         self._earliest = math.inf  # no wait is over before, monotonic seconds
-        self._poll = select.poll()
+        self._poll, self._spin = select.poll(), AdaptiveSpin()
 
     @staticmethod
     def current() -> EventLoop | None:
@@ -167,12 +168,14 @@ class EventLoop:
 
     def _ready(self) -> list[int]:
         """Descriptors of which one or more can be read, or tasks that wait no longer."""
+        found = self._spin.spin(self._poll) if self._spin.pays() else []
         now = time.monotonic()
         if now >= self._earliest:
             self._woken.extend(task for task, (_, until) in self._waiting.items() if now >= until)
             self._earliest = min((until for _, until in self._waiting.values()), default=math.inf)
-        left_s = 0.0 if self._woken else max(0.0, self._earliest - now)
-        found = self._poll.poll(None if left_s == math.inf else math.ceil(1000 * left_s))
+        if not found:
+            left_s = 0.0 if self._woken else max(0.0, self._earliest - now)
+            found = self._poll.poll(None if left_s == math.inf else math.ceil(1000 * left_s))
         ready = [descriptor for descriptor, _ in found]
         if self._wake_receiver.fileno() in ready:
             with contextlib.suppress(BlockingIOError):

@@ -156,13 +156,10 @@ class UnixConnection:
         return self._unix_socket.holds_message
 
     def _receive_in_task(self, loop: EventLoop, timeout_s: float) -> bytes | None:
-        """As of UnixSocket; other tasks go on meanwhile.
-
-        A hub never spins: it waits for three processes in turn, which need the cores.
-        """
+        """As of UnixSocket; other tasks go on meanwhile."""
         # With a single task, skip the event loop: it would add 10 % to a light step.
         first_s = min(timeout_s, ALONE_S) if loop.is_alone or self.holds_message else 0.0
-        message = self._unix_socket.receive(first_s, spins=False) if first_s else None
+        message = self._unix_socket.receive(first_s) if first_s else None
         if message is None:
             until = time.monotonic() + timeout_s - first_s
             while message is None and time.monotonic() < until:

@@ -133,7 +133,7 @@ static void env_init(void)
     seen.lows = 0;
     ROW("a task without variants", ready(&spec, &task, 0), USAGE, "no variants");
     task.variants = 1;
-    ROW("a wrong offer", ready(&spec, &task, 64), USAGE, "got offers 64");
+    ROW("a wrong offer", ready(&spec, &task, 1u << 31), USAGE, "got offers 2147483648");
     ROW("ready", ready(&spec, &task, REGLUE_STATES), OK, "");
 }
 

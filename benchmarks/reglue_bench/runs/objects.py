@@ -12,8 +12,13 @@ from typing import Any
 from env_adapters.given_environment import given_environment
 from env_adapters.slot_checks import check_slots
 from glue_server import EnvironmentCalls, LocalEnvironmentPort
-from glue_server.processes.interrupts import raise_stop
-from reglue.environments.environment import Worlds
+from glue_server.processes.interrupts import (
+    interruptible,
+    raise_stop,
+    raising_interrupts,
+    uninterrupted,
+)
+from reglue.environments.environment import Environment, Worlds
 from reglue.errors import UsageError, brief, error_text
 from reglue_bench.benchmark.benchmark import make_plan
 from reglue_bench.benchmark.declared import WAIT, Declared
@@ -65,7 +70,8 @@ def opened(candidate: object, options: Mapping[str, Any]) -> Iterator[OpenObject
     settings = read_settings(**rest, benchmark=f"{PROCEDURE}:{WAIT}")
     settings = _with_slots(settings, environment.max_slots)
     if not isinstance(environment, Worlds):
-        check_slots(environment, settings.slots or DEFAULT_SLOTS)
+        with raising_interrupts(), uninterrupted():
+            interruptible(lambda: _look_at(environment, settings.slots or DEFAULT_SLOTS))
     calls = EnvironmentCalls(LocalEnvironmentPort(environment, declared))
     try:
 
@@ -77,6 +83,14 @@ def opened(candidate: object, options: Mapping[str, Any]) -> Iterator[OpenObject
         yield OpenObject(settings, plan, calls)
     finally:
         calls.close()
+
+
+def _look_at(environment: Environment, slots: int) -> None:
+    """Raise NotAnEnvironment if slots do not leave each other alone, as it says they do."""
+    try:
+        check_slots(environment, slots)
+    except (KeyboardInterrupt, SystemExit) as error:
+        raise_stop(error)  # else it raised that by itself: the run tells of it
 
 
 def _with_slots(settings: Settings, most: int) -> Settings:

@@ -20,6 +20,7 @@ from reglue_bench.runs.ledger import (
     ENVIRONMENTS,
     EVENT,
     MACHINE,
+    PLAYED_IN,
     LedgerReader,
     Row,
 )
@@ -73,7 +74,7 @@ class _ForTeams(LedgerReader):
     @property
     def about(self) -> dict[str, str]:
         """The run's settings, and how it ended early."""
-        kinds = (MACHINE, ENVIRONMENTS, EVENT)
+        kinds = (MACHINE, ENVIRONMENTS, PLAYED_IN, EVENT)
         about = {name: text for name, text in super().about.items() if not name.startswith(kinds)}
         if ended_early := about.get(ENDED_EARLY):
             ending = Ending.model_validate_json(ended_early)

@@ -60,19 +60,6 @@ def test_a_wait_spins_until_a_message_comes(
     assert spin.pays()
 
 
-def test_a_wait_whose_core_another_process_needs_sleeps_and_so_do_the_next(
-    clock: Clock, peer: tuple[select.poll, socket.socket]
-) -> None:
-    """Also if the message is there when that process has run: it may be the peer."""
-    poll, theirs = peer
-    clock.yield_s = 100e-6  # it ran meanwhile
-    clock.on_yield = lambda: theirs.send(b"!")
-    spin = AdaptiveSpin()
-    assert spin.spin(poll)
-    assert clock.yields == 1
-    assert not spin.pays()
-
-
 def test_waits_that_spin_in_vain_rest_twice_as_long_each_time(
     clock: Clock, peer: tuple[select.poll, socket.socket]
 ) -> None:

@@ -44,8 +44,8 @@ struct EnvironmentTraits {
   bool seeds = false;  ///< true if it has env_get_random_seed() and env_set_random_seed()
   bool standardizes = false;  ///< true if it has env_standardize_randomness()
   bool tells_success = true;  ///< false if it never reports success: its score is the return
-  bool whole_turns = false;   ///< true if a step may move every slot, not those alone that it names
-  bool repeatable = true;     ///< false if its cells do not decide its episodes
+  bool whole_turns = false;  ///< true if a step may move every slot, not those alone that it names
+  bool repeatable = true;  ///< false if its cells do not decide its episodes
 };
 
 /// The episode to play. The cell and the actions decide every bit, whatever was played before

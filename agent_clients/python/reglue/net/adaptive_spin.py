@@ -11,7 +11,6 @@ SPIN_S = 200e-6
 """About a turn of a light agent: to sleep and wake up would double it."""
 
 _MOST_RESTS = 1024
-_TAKEN_S = 30e-6  # a yield that takes longer let another process run on this core
 
 
 class AdaptiveSpin:
@@ -19,9 +18,9 @@ class AdaptiveSpin:
 
     Spinning keeps a core awake, so that a process that is woken there runs at once: it gives way to
     others all the time. It is done only if this process may run on two cores or
-    more, and only while answers come within SPIN_S and nobody else needs the core. An
-    answer that comes later (the peer thinks for long), or another process that runs as soon as
-    we give way, makes the next waits sleep at once, twice as many each time.
+    more, and only while answers come within SPIN_S. An answer that comes later
+    (the peer thinks for long, or others need the cores) makes the next waits sleep at
+    once, twice as many each time.
     """
 
     def __init__(self) -> None:
@@ -48,18 +47,14 @@ class AdaptiveSpin:
         """Spin for a moment, or until something comes: what `poll` found, so nobody asks twice."""
         if found := poll.poll(0):  # it was there already
             return found
-        now = time.monotonic()
-        stop = now + SPIN_S
-        while now < stop:
-            _give_way()
-            before, now = now, time.monotonic()
-            if now - before > _TAKEN_S:
-                break
+        stop = time.monotonic() + SPIN_S
+        while time.monotonic() < stop:
             if found := poll.poll(0):
                 self.hit()
                 return found
+            _give_way()
         self.missed()
-        return poll.poll(0)
+        return []
 
 
 _give_way: Callable[[], None] = getattr(os, "sched_yield", lambda: None)  # Linux has it

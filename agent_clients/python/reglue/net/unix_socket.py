@@ -105,16 +105,13 @@ class UnixSocket:
             if not _is_ready(self._writable, until):
                 return rest
 
-    def receive(self, timeout_s: float | None = None, *, spins: bool = True) -> bytes | None:
-        """The next message; None if it has not come whole in time. Raises UnixSocketEnded.
-
-        `spins`: whether to spin before it sleeps, if that pays; see AdaptiveSpin.
-        """
+    def receive(self, timeout_s: float | None = None) -> bytes | None:
+        """The next message; None if it has not come whole in time. Raises UnixSocketEnded."""
         if self._held and (message := self._take()) is not None:
             return message
         looks = timeout_s == 0
         until = math.inf if timeout_s is None else time.monotonic() + timeout_s
-        if not (looks or (spins and self._spin.pays() and self._spin.spin(self._readable))):
+        if not (looks or (self._spin.pays() and self._spin.spin(self._readable))):
             first_s = _LOOK_UP_S if timeout_s is None else min(timeout_s, _LOOK_UP_S)
             if not (self._readable.poll(1000 * first_s) or _is_ready(self._readable, until)):
                 return None

@@ -82,9 +82,11 @@ def decode_repeated_actions(
 
 
 def see_actions(message: agent_pb2.AgentReply, rows: int, spec: TaskSpec, repeats: Repeats) -> None:
-    """Keep actions that fit, which others may be like. The message is overwritten."""
+    """Keep actions that fit, which others may be like."""
     if repeats.layout(rows) is None:  # a client that writes fields in another order has none
-        repeats.see(rows, rows, message, message.actions, spec.actions, rows)
+        own = agent_pb2.AgentReply()  # to be overwritten: others may look at the message later
+        own.CopyFrom(message)
+        repeats.see(rows, rows, own, own.actions, spec.actions, rows)
 
 
 def decode_repeated_turn(
@@ -221,14 +223,13 @@ def decode_repeated_played(
 def see_played(
     message: environment_pb2.EnvironmentReply, play: Play, spec: TaskSpec, repeats: Repeats
 ) -> None:
-    """Keep what answers a Play of steps without faults, which others may be like.
-
-    The message is overwritten.
-    """
+    """Keep what answers a Play of steps without faults, which others may be like."""
     rows = len(play.slots)
     if not play.starts and repeats.layout(rows) is None:  # as of actions
         tensors = (REWARDS, *spec.observations, FLAGS)
-        repeats.see(rows, rows, message, message.played, tensors, rows)
+        own = environment_pb2.EnvironmentReply()
+        own.CopyFrom(message)
+        repeats.see(rows, rows, own, own.played, tensors, rows)
 
 
 def encode_repeated_step(seq: int, call: ExperimentCall, spec: TaskSpec | None) -> bytes:
