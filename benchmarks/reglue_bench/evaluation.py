@@ -26,8 +26,8 @@ from reglue.errors import (
 )
 from reglue.tools.loading import check_guarded
 from reglue_bench.benchmark.benchmark import Benchmark, make_plan
+from reglue_bench.benchmark.benchmark_source import is_file, named_source
 from reglue_bench.benchmark.declared import Declared
-from reglue_bench.benchmark.source import is_file, named_source
 from reglue_bench.engines.run_server import RunServer
 from reglue_bench.global_randomness import unchanged_randomness
 from reglue_bench.options import AgentOptions

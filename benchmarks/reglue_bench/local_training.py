@@ -33,7 +33,7 @@ from reglue.errors import (
 )
 from reglue.messages.agent_messages import AgentInit, Numbered, Phase, Reply
 from reglue.spec import TaskSpec
-from reglue_bench.benchmark.source import is_file, named_source
+from reglue_bench.benchmark.benchmark_source import is_file, named_source
 from reglue_bench.benchmark.training_stream import TrainingStream, training_stream
 from reglue_bench.engines.run_environments import cores, make_environment
 from reglue_bench.procedures.training_cells import EVALUATED_BY

@@ -16,8 +16,8 @@ from glue_server.processes.interrupts import interruptible, uninterrupted
 from reglue.errors import EnvironmentFault, PlanDiffers, RunExists, UsageError, setting
 from reglue_bench.bakeoff.bakeoff_file import Entrant
 from reglue_bench.benchmark.benchmark import Benchmark, source_of
+from reglue_bench.benchmark.benchmark_source import Declare
 from reglue_bench.benchmark.declared import Declared, check_declared
-from reglue_bench.benchmark.source import Declare
 from reglue_bench.engines.run_environments import cores
 from reglue_bench.engines.run_server import ENVIRONMENTS, RunServer, listen
 from reglue_bench.evaluation import carry_out, conclude

@@ -10,7 +10,7 @@ from env_adapters import SuiteName
 from reglue.errors import UsageError, setting
 from reglue.spec import TaskSpec
 from reglue_bench.benchmark.benchmark_file import FileSource
-from reglue_bench.benchmark.source import (
+from reglue_bench.benchmark.benchmark_source import (
     NOTHING,
     Declare,
     Drawing,

@@ -35,7 +35,7 @@ from env_adapters.fitting import Fit
 from env_adapters.suite_names import COMPOSED
 from env_adapters.suites import suite_name
 from reglue.errors import UnknownName, UsageError, setting, settings_of
-from reglue_bench.benchmark.source import (
+from reglue_bench.benchmark.benchmark_source import (
     Means,
     Source,
     check_no_metaworld,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from env_adapters import SuiteName
 from glue_server import Order
 from reglue_bench.benchmark.benchmark import make_plan, suite_of
-from reglue_bench.benchmark.source import is_file, named_source
+from reglue_bench.benchmark.benchmark_source import is_file, named_source
 from reglue_bench.plans.keys import Submission, training_key
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import PROCEDURES

@@ -202,7 +202,7 @@ def _start(flags: dict[str, Any], out: Path | None, output: Console) -> tuple[Pa
 
 
 def _name(settings: Settings) -> str:
-    from reglue_bench.benchmark.source import is_file
+    from reglue_bench.benchmark.benchmark_source import is_file
 
     benchmark = settings.benchmark
     played = Path(benchmark).stem if is_file(benchmark) else benchmark

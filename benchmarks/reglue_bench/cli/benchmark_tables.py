@@ -17,7 +17,7 @@ from reglue.errors import UsageError
 from reglue.spec import Box, Discrete, TaskSpec, TensorSpec
 from reglue_bench.benchmark.benchmark import Benchmark
 from reglue_bench.benchmark.benchmark_file import described
-from reglue_bench.benchmark.source import META_WORLD, is_file
+from reglue_bench.benchmark.benchmark_source import META_WORLD, is_file
 from reglue_bench.procedures import PROCEDURES, procedure_names
 from reglue_bench.procedures.meta_learning import GOALS
 from reglue_bench.settings import read_settings

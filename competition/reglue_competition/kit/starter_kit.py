@@ -16,7 +16,7 @@ from env_adapters.suites import FAMILIES
 from reglue.errors import StorageFailed, UsageError, flag
 from reglue.wire.spec_encoding import spec_to_bytes
 from reglue_bench.benchmark.benchmark import suite_of
-from reglue_bench.benchmark.source import is_file, named_source
+from reglue_bench.benchmark.benchmark_source import is_file, named_source
 from reglue_bench.kit.language import LANGUAGES
 from reglue_bench.kit.writing import nothing_of_it_if_it_fails, write_project
 from reglue_bench.plan_settings import PlanSettings

@@ -20,7 +20,7 @@ from typing import Any
 from env_adapters.metaworld import TaskSet
 from env_adapters.suite_names import FamilyRequest
 from reglue_bench.benchmark.benchmark import Benchmark, Resolved
-from reglue_bench.benchmark.source import Means, Source
+from reglue_bench.benchmark.benchmark_source import Means, Source
 from reglue_bench.evaluation import plan_and_start
 from reglue_bench.plan_settings import PlanSettings
 from reglue_bench.plans.environment_facts import EnvironmentFacts

@@ -11,7 +11,7 @@ from enum import IntEnum
 from typing import Literal, TypeAlias
 
 from env_adapters.suites import EXAMPLES
-from reglue_bench.benchmark.source import is_file, named_source
+from reglue_bench.benchmark.benchmark_source import is_file, named_source
 from reglue_bench.procedures import PROCEDURES
 from reglue_competition.definition import BenchmarkEntry, Definition
 
