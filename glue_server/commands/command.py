@@ -21,7 +21,7 @@ from reglue.errors import BadArgument, ReglueError, UsageError, is_interrupt, pr
 OK, FAULTS, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
 
 _OF_PATHS = {errno.EACCES: FAULTS, errno.EPERM: FAULTS, errno.ENAMETOOLONG: WRONG_USAGE}
-"""Exit codes where the system refuses a path that no check of ours looked at before."""
+"""Exit codes of the errors of paths that only the system finds."""
 
 _WrongWords: Any = typer.BadParameter.__base__  # what is wrong with a command line, in any way
 

@@ -49,7 +49,7 @@ def by_evaluate(workers: int | None) -> Callable[[int], Returns]:
 
 
 class _Seeded(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """Resets the next episode that nobody has begun; later ones are played for nothing."""
+    """Each reset begins the next of the episodes that are left; without any, no episode counts."""
 
     def __init__(self, env: gymnasium.Env[Any, Any], left: list[int]) -> None:
         super().__init__(env)

@@ -89,7 +89,7 @@ def test_a_start_that_fails_takes_the_other_episodes_with_it() -> None:
     class NoSeven(Batch):
         def env_start(self, cells):  # type: ignore[no-untyped-def]
             if any(cell.seed == 7 for cell in cells.values()):
-                raise RuntimeError("seven is none of ours")
+                raise RuntimeError("seed 7 cannot be played")
             return super().env_start(cells)
 
     outcomes = rows(Follower(), NoSeven(), 4)
