@@ -321,8 +321,8 @@ class EpisodeLoop:
     def _fill(self, group: _Group) -> None:
         """Let episodes begin in free slots."""
         cells = {}
-        for slot in group.slots:
-            if slot not in self._recording.orders and (order := self._next_order(slot)):
+        for slot in sorted(slot for slot in self._recording.free if slot in group.slots):
+            if order := self._next_order(slot):
                 self._recording.begin(slot, order)
                 cells[slot] = order.cell
         if cells:

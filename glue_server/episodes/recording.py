@@ -70,6 +70,7 @@ LONG_STEPS = 10_000
 """Steps of an episode after which the run says once that it may have no end."""
 
 _BLOCK = 64  # steps
+_REWARD_BYTES = 8 * _BLOCK
 
 
 @dataclass(slots=True)
@@ -106,6 +107,7 @@ class EpisodeRecording:
         slots = spec.slots
         row_bytes = sum(tensor.row_bytes for tensor in spec.actions)
         self.orders: dict[int, Order] = {}  # of the slots whose episode is on
+        self.free = set(range(slots))  # the other slots
         self._flags = np.zeros(slots, np.uint8)  # ActionFlag bits of the action that is played
         self._steps = np.zeros(slots, np.int64)
         self._has_acted = np.zeros(slots, np.bool_)  # an action is recorded that has not landed
@@ -129,6 +131,7 @@ class EpisodeRecording:
     def begin(self, slot: int, order: Order) -> None:
         """Begin an episode."""
         self.orders[slot] = order
+        self.free.discard(slot)
         self._most[slot] = order.max_steps or _NO_LIMIT
         if order.truncates:
             self._truncates.add(slot)
@@ -145,9 +148,8 @@ class EpisodeRecording:
         """
         if self._turns_to_cut > 0:
             return None
-        self._turns_to_cut = min(
-            (int(self._most[slot] - self._steps[slot]) for slot in self.orders), default=_NO_LIMIT
-        )
+        on = self._on()
+        self._turns_to_cut = int((self._most[on] - self._steps[on]).min(initial=_NO_LIMIT))
         at = self._index(slots)
         cut: Flags = self._steps[at] >= self._most[at]
         return cut if 1 in cut.tobytes() else None
@@ -189,10 +191,12 @@ class EpisodeRecording:
         self._turns_to_cut -= 1
         self._turns_to_full -= 1
         if self._turns_to_full <= 0:
-            for slot in slots[self._steps[at] % _BLOCK == 0].tolist():
-                self._empty_block(slot)
-            filled = (int(self._steps[slot]) % _BLOCK for slot in self.orders)
-            self._turns_to_full = _BLOCK - max(filled, default=0)
+            self._empty_blocks(slots[self._steps[at] % _BLOCK == 0])
+            self._turns_to_full = _BLOCK - int((self._steps[self._on()] % _BLOCK).max(initial=0))
+
+    def _on(self) -> npt.NDArray[np.intp]:
+        """The slots whose episode is on."""
+        return np.fromiter(self.orders, np.intp, len(self.orders))
 
     def _index(self, slots: Slots) -> npt.NDArray[np.intp] | slice:
         """`slots` as an index of columns, made once while the same slots play turn after turn."""
@@ -240,6 +244,7 @@ class EpisodeRecording:
         float64 holds, it has crashed, as if a reward were.
         """
         order = self.orders.pop(slot)
+        self.free.add(slot)
         self._truncates.discard(slot)
         steps = int(self._steps[slot])
         return_ = self._return(slot, steps % _BLOCK)
@@ -300,16 +305,26 @@ class EpisodeRecording:
     def _is_forgotten(self, slot: int) -> bool:
         return self._in_earlier(slot) > self._most_kept
 
-    def _empty_block(self, slot: int) -> None:
-        """The slot's block is full: make room. Tell of the first long episode."""
-        earlier = self._earlier[slot]
-        earlier.return_ = self._return(slot, _BLOCK)
-        if self._is_forgotten(slot):
-            earlier.actions, earlier.rewards = bytearray(), bytearray()
-        else:
-            earlier.actions += self._block(self._actions, slot).tobytes()
-            earlier.rewards += self._block(self._rewards, slot).tobytes()
-        self._places[slot] = slot * _BLOCK
-        if self._tell_long is not None and self._steps[slot] >= LONG_STEPS:
+    def _empty_blocks(self, slots: Slots) -> None:
+        """The slots' blocks are full: make room. Tell of the first long episode."""
+        at = slots.astype(np.intp)
+        row_bytes = _BLOCK * self._actions.shape[1]
+        rewards = self._rewards.reshape(-1, _BLOCK)[at]
+        acted = self._actions.reshape(len(self._steps), row_bytes)[at].tobytes()
+        earned, numbers = rewards.tobytes(), slots.tolist()
+        returns = [self._earlier[slot].return_ for slot in numbers]
+        with np.errstate(over="ignore", invalid="ignore"):
+            # One after another, as `_return` adds them up; NumPy's sum does not.
+            sums = np.add.accumulate(np.column_stack([returns, rewards]), axis=1)[:, -1]
+        for row, (slot, return_) in enumerate(zip(numbers, sums.tolist(), strict=True)):
+            earlier = self._earlier[slot]
+            earlier.return_ = return_
+            if self._is_forgotten(slot):
+                earlier.actions, earlier.rewards = bytearray(), bytearray()
+            else:
+                earlier.actions += acted[row * row_bytes : (row + 1) * row_bytes]
+                earlier.rewards += earned[row * _REWARD_BYTES : (row + 1) * _REWARD_BYTES]
+        self._places[at] = at * _BLOCK
+        if self._tell_long is not None and (self._steps[at] >= LONG_STEPS).any():
             self._tell_long()
             self._tell_long = None

@@ -154,7 +154,8 @@ class MultiTask(Procedure):
             begin(taken)
             playing[taken.unit] = taken
             ordered = order(taken.unit, self.cells(taken.unit)[0])
-            return replace(ordered, max_steps=self._episode_limit)
+            limit = self._episode_limit
+            return replace(ordered, max_steps=limit) if limit else ordered
 
         glue.init()
         glue.freeze()

@@ -44,7 +44,7 @@ class ShortestEpisode:
             return
         self._steps += outcome.steps
         if self.outcome is None or outcome.steps <= self.outcome.steps:
-            self.outcome = replace(outcome, observed=None)
+            self.outcome = outcome
 
     def take_unit(self, outcomes: Iterable[Outcome], procedure: Procedure) -> None:
         """Consider a unit's episodes, in order, that another process has played."""

@@ -147,6 +147,8 @@ def conforming_array(what: str, value: Any, dtype: np.dtype[Any], *, copy: bool 
 
     Floats may be rounded, but not to infinity; integers that a float `dtype` rounds are logged.
     """
+    if type(value) is np.ndarray and value.dtype == dtype:  # the common case, in one check
+        return value.copy() if copy else value
     try:
         array = np.array(value, copy=copy or None)
     except ValueError:  # rows of different lengths
