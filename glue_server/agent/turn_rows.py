@@ -22,7 +22,8 @@ from reglue.messages.environment_messages import Played, Slots
 from reglue.messages.value import value
 from reglue.spec import Array, Arrays, TaskSpec
 
-_TERMINATED, _TRUNCATED, _VOID = EndKind  # once: Python 3.11 is slow to look for a member
+# Numbers: NumPy looks for arrays in a member of an Enum.
+_TERMINATED, _TRUNCATED, _VOID = map(int, EndKind)
 _EVALUATE = Phase.EVALUATE
 
 

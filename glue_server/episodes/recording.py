@@ -70,6 +70,7 @@ LONG_STEPS = 10_000
 """Steps of an episode after which the run says once that it may have no end."""
 
 _BLOCK = 64  # steps
+_ONE = np.ones((), np.int64)  # NumPy looks at a Python number for as long as it adds
 _REWARD_BYTES = 8 * _BLOCK
 
 
@@ -106,6 +107,7 @@ class EpisodeRecording:
         self._tensors = spec.actions
         slots = spec.slots
         row_bytes = sum(tensor.row_bytes for tensor in spec.actions)
+        self._row = np.dtype((np.void, row_bytes))  # NumPy moves one faster than as many bytes
         self.orders: dict[int, Order] = {}  # of the slots whose episode is on
         self.free = set(range(slots))  # the other slots
         self._flags = np.zeros(slots, np.uint8)  # ActionFlag bits of the action that is played
@@ -117,11 +119,12 @@ class EpisodeRecording:
         self._defaulted = np.zeros(slots, np.int64)
         self._first_success = np.zeros(slots, np.int64)  # the step, from 1; 0: none yet
         # Blocks of all slots, one after another, and where each slot's next step stands in them.
-        self._actions = np.zeros((slots * _BLOCK, row_bytes), np.uint8)
+        self._actions = np.zeros(slots * _BLOCK, self._row)
         self._rewards = np.zeros(slots * _BLOCK, "<f8")
         self._places = np.arange(0, slots * _BLOCK, _BLOCK)
         # In how many turns, at the least, an order may have its last step, or a block be full.
         self._turns_to_cut, self._turns_to_full = _NO_LIMIT, _BLOCK
+        self._everyone = np.arange(slots, dtype=np.uint32).tobytes()
         self._indexed: Slots = NO_SLOTS  # the slots that `_at` is made of
         self._at: npt.NDArray[np.intp] | slice = NO_SLOTS.astype(np.intp)
         self._most_kept = most_kept
@@ -164,7 +167,7 @@ class EpisodeRecording:
     def act(self, slots: Slots, checked: Checked) -> None:
         """Record what is played next."""
         at = self._index(slots)
-        self._actions[self._places[at]] = checked.packed
+        self._actions[self._places[at]] = checked.packed.view(self._row)[:, 0]
         self._has_acted[at] = True
         self._flags[at] = 0
         if 1 in checked.clipped.tobytes():
@@ -182,8 +185,8 @@ class EpisodeRecording:
         """Record what the actions earned."""
         at = self._index(slots)
         self._rewards[self._places[at]] = rewards
-        self._places[at] += 1
-        self._steps[at] += 1
+        self._places[at] += _ONE
+        self._steps[at] += _ONE
         self._has_acted[at] = False
         if 1 in success.tobytes():
             first = slots[success & (self._first_success[at] == 0)]
@@ -201,7 +204,7 @@ class EpisodeRecording:
     def _index(self, slots: Slots) -> npt.NDArray[np.intp] | slice:
         """`slots` as an index of columns, made once while the same slots play turn after turn."""
         if slots is not self._indexed:
-            is_everyone = len(slots) == len(self._steps) and not (np.diff(slots) != 1).any()
+            is_everyone = slots.tobytes() == self._everyone
             self._at = slice(None) if is_everyone else slots.astype(np.intp)
             self._indexed = slots
         return self._at
@@ -257,7 +260,7 @@ class EpisodeRecording:
         acted, rewards = self._all(slot)
         observed: Observed | None = None
         if self._observed is not None:
-            row_bytes = self._actions.shape[1]
+            row_bytes = self._row.itemsize
             observed = self._observed.end(slot, rewards, acted[: steps * row_bytes])
         return Outcome(
             order=order,
@@ -308,9 +311,9 @@ class EpisodeRecording:
     def _empty_blocks(self, slots: Slots) -> None:
         """The slots' blocks are full: make room. Tell of the first long episode."""
         at = slots.astype(np.intp)
-        row_bytes = _BLOCK * self._actions.shape[1]
+        row_bytes = _BLOCK * self._row.itemsize
         rewards = self._rewards.reshape(-1, _BLOCK)[at]
-        acted = self._actions.reshape(len(self._steps), row_bytes)[at].tobytes()
+        acted = self._actions.reshape(len(self._steps), _BLOCK)[at].tobytes()
         earned, numbers = rewards.tobytes(), slots.tolist()
         returns = [self._earlier[slot].return_ for slot in numbers]
         with np.errstate(over="ignore", invalid="ignore"):

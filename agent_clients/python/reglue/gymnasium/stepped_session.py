@@ -41,9 +41,9 @@ from reglue.spec import Array, Arrays, TaskSpec
 Calls: TypeAlias = Generator[Numbered, "Reply | None", str]
 """Yields each call of a glue's, is sent the reply, and returns the farewell's reason."""
 
-# Once: Python 3.11 looks for a member of an Enum as long as NumPy compares a turn's rows.
-_TERMINATED, _TRUNCATED, _VOID = EndKind
-_DEFAULTED, _CLIPPED = ActionFlag
+# Numbers: NumPy looks for arrays in a member of an Enum.
+_TERMINATED, _TRUNCATED, _VOID = map(int, EndKind)
+_DEFAULTED, _CLIPPED = map(int, ActionFlag)
 _TRAIN = Phase.TRAIN
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
@@ -318,11 +318,14 @@ class SteppedSession:
             rewards[ends] = turn.rewards[:ended]
             terminated[ends] = turn.ends.kinds == _TERMINATED
             truncated[ends] = turn.ends.kinds >= _TRUNCATED
-            void = _some(_at(ends, turn.ends.kinds == _VOID, self.spec.slots))
+            if _VOID in turn.ends.kinds.tobytes():
+                void = _at(ends, turn.ends.kinds == _VOID, self.spec.slots)
         over = terminated | truncated
-        started[turn.starts.slots] = True
-        started &= ~held
-        cut_off = _some(started & self.acts & ~(abandoned | over))
+        cut_off: Mask | None = None
+        if len(turn.starts):
+            started[turn.starts.slots] = True
+            started &= ~held
+            cut_off = _some(started & self.acts & ~(abandoned | over))
         if cut_off is not None:
             self._keep_finals(cut_off)
             truncated |= cut_off

@@ -96,13 +96,12 @@ class Played:
     ) -> Played:
         """Zeros in every row of `play`, writeable."""
         steps, rows = len(play.slots), len(play.slots) + len(play.starts)
-        terminated, truncated, success = np.zeros((3, steps), np.bool_)
         return Played(
             rewards=np.zeros(steps),
             observations={tensor.name: tensor.empty(rows) for tensor in spec.observations},
-            terminated=terminated,
-            truncated=truncated,
-            success=success,
+            terminated=np.zeros(steps, np.bool_),
+            truncated=np.zeros(steps, np.bool_),
+            success=np.zeros(steps, np.bool_),
             faults=faults or {},
             is_fresh=is_fresh,
         )
