@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 
 from glue_server.agent.actions import Answer, unpacked
@@ -18,7 +17,7 @@ from glue_server.agent.agent_calls import AgentCalls, SlotAgent
 from glue_server.agent.agent_port import AgentPort
 from glue_server.timeouts import Timeouts
 from reglue.errors import brief
-from reglue.messages.agent_messages import Freeze, Turn
+from reglue.messages.agent_messages import Ends, Freeze, Starts, Steps, Turn
 from reglue.messages.environment_messages import Slots
 from reglue.spec import TaskSpec
 
@@ -61,8 +60,7 @@ class RepeatableAgent(SlotAgent):
     def ask(self, turn: Turn) -> None:
         """As SlotAgent does."""
         if self._keeps:
-            # Neither the agent nor the environment's next step can change it.
-            self._keep(deepcopy(turn))
+            self._keep(_copied(turn))
         super().ask(turn)
         self._told += 1
 
@@ -144,6 +142,19 @@ def answer_recorded(port: AgentPort, recorded: RecordedTurns) -> tuple[str, bool
             first = f"turn {number}, {agent.difference(answer.slots, actions, before)}"
     again = agent.ask_again(least_rows=math.inf) if first else None
     return first, again is None or not (again.difference or again.fault)
+
+
+def _copied(turn: Turn) -> Turn:
+    """With arrays that neither the agent nor the environment's next step can change."""
+    ends, steps, starts = turn.ends, turn.steps, turn.starts
+    return Turn(
+        turn.phase,
+        Ends(ends.slots.copy(), ends.kinds.copy()),
+        Steps(steps.slots.copy(), steps.flags.copy()),
+        Starts(starts.slots.copy(), starts.seeds.copy()),
+        turn.rewards.copy(),
+        {name: rows.copy() for name, rows in turn.observations.items()},
+    )
 
 
 def _actions(answer: Answer) -> bytes | None:

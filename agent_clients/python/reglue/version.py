@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 PROTOCOL_MAJOR = 1
 PROTOCOL_MINOR = 0
 
 
-def sdk() -> str:
-    """Name and version of this library, for the hello."""
+@cache
+def version_of(package: str) -> str:
+    """The version of an installed package, which is read once: that takes a millisecond.
+
+    Raises importlib.metadata.PackageNotFoundError.
+    """
     from importlib.metadata import version  # a tenth of what a worker would load
 
-    return f"reglue-python {version('reglue')}"
+    return version(package)
+
+
+def sdk() -> str:
+    """Name and version of this library, for the hello."""
+    return f"reglue-python {version_of('reglue')}"

@@ -9,14 +9,15 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from importlib import metadata
 from importlib.machinery import PathFinder
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 from env_adapters import SuiteName
 from env_adapters.metaworld.library import digest
 from env_adapters.suites import META_WORLD
 from reglue.tools.loading import checkpoint_sha256
+from reglue.version import version_of
 from reglue_bench.settings import Settings
 
 AGENT_FILE = "agent file "
@@ -56,12 +57,12 @@ def versions(suite: SuiteName) -> dict[str, str]:
     facts = {"python": platform.python_version(), "machine": platform.machine()}
     for package in _PACKAGES:
         try:
-            facts[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
+            facts[package] = version_of(package)
+        except PackageNotFoundError:
             facts[package] = "not installed"
     for package in _OF_SOME:
-        with suppress(metadata.PackageNotFoundError):
-            facts[package] = metadata.version(package)
+        with suppress(PackageNotFoundError):
+            facts[package] = version_of(package)
     if META_WORLD in suite.texts():
         facts["metaworld sources"] = digest()[:16]
     if files := suite.files():
