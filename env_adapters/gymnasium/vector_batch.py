@@ -23,7 +23,7 @@ from env_adapters.gymnasium.task_spec import UNKNOWN
 from reglue.environments.environment import Earned, Environment
 from reglue.environments.world import Cell
 from reglue.errors import NotAnEnvironment, OutOfOrder, UsageError, brief
-from reglue.messages.environment_messages import Slots
+from reglue.messages.environment_messages import SlotIndex, Slots, index_of
 from reglue.spec import Array, Arrays, TaskSpec
 
 Make = Callable[[int], Any]
@@ -110,7 +110,7 @@ class Batch(Environment):
 
     def env_step(self, actions: Arrays, slots: Slots) -> Earned:
         """Step the batch; slots that are not named play an action that nobody asked for."""
-        at = slots.astype(np.intp)
+        at = index_of(slots, len(self._over))
         for name, rows in self._next.items():
             rows[at] = actions[name]
         observation, rewards, terminated, truncated, info = self._step(at)
@@ -140,12 +140,15 @@ class Batch(Environment):
         """Make a new or used batch ready; no slot has an episode."""
         self._env.reset(seed=0)
 
-    def _step(self, at: Array) -> Any:
+    def _step(self, at: SlotIndex) -> Any:
         """The batch's step, of which only rows `at` count."""
         return self._env.step(self._actions.batch(self._next))
 
-    def _rows(self, observation: Any, at: Array) -> dict[str, Array]:
-        """Rows of a batch of observations, checked: it may change its shape or dtype."""
+    def _rows(self, observation: Any, at: SlotIndex) -> dict[str, Array]:
+        """Rows of a batch of observations, checked: it may change its shape or dtype.
+
+        May be the batch's own arrays, which whoever plays it copies.
+        """
         rows = {}
         for tensor, values in zip(
             self._observations.specs, self._observations.parts(observation), strict=True
@@ -154,7 +157,7 @@ class Batch(Environment):
             if getattr(values, "shape", None) != shape or values.dtype != dtype:
                 got = f"{getattr(values, 'dtype', brief(values))} of shape {np.shape(values)}"
                 raise NotAnEnvironment(tensor.name, got=got, wanted=f"{dtype} of shape {shape}")
-            rows[tensor.name] = values[at]
+            rows[tensor.name] = np.ascontiguousarray(values[at])  # as rows of some slots are
         return rows
 
     def _flags(self, name: str, values: Any) -> Array:
@@ -186,7 +189,7 @@ class MaskedBatch(Batch):
         self._over[at] = False
         return self._rows(observation, at)
 
-    def _step(self, at: Array) -> Any:
+    def _step(self, at: SlotIndex) -> Any:
         idle = self._over.copy()
         idle[at] = False
         if np.count_nonzero(idle):  # what is over cannot be stepped
@@ -203,24 +206,27 @@ class StateBatch(Batch):
         """Put the state that a batch of one slot begins with into each of these."""
         one = copy.copy(self._env)  # its reset replaces its arrays, and leaves the batch's
         one.num_envs = 1
-        seen = []
-        for slot, cell in cells.items():
+        seen: list[Any] = []
+        states: dict[str, list[Array]] = {name: [] for name in self._state}
+        for cell in cells.values():
             observation, _ = one.reset(seed=reset_seed(cell))
             seen.append(observation)
-            for name, axis in self._state.items():
-                every = (slice(None),) * axis
-                getattr(self._env, name)[(*every, slot)] = getattr(one, name)[(*every, 0)]
+            for name, parts in states.items():
+                parts.append(getattr(one, name))
         at = np.array([*cells], np.intp)
+        for name, axis in self._state.items():
+            every = (slice(None),) * axis
+            getattr(self._env, name)[(*every, at)] = np.concatenate(states[name], axis)
         self._over[at] = False
         names = [each.name for each in self._observations.specs]
-        parts = [self._observations.parts(each) for each in seen]
-        return dict(zip(names, map(np.concatenate, zip(*parts, strict=True)), strict=True))
+        rows = [self._observations.parts(each) for each in seen]
+        return dict(zip(names, map(np.concatenate, zip(*rows, strict=True)), strict=True))
 
-    def _step(self, at: Array) -> Any:
+    def _step(self, at: SlotIndex) -> Any:
         others = np.ones(len(self._over), np.bool_)
         others[at] = False
         kept = {}
-        if len(at) < len(others):
+        if 1 in others.tobytes():
             kept = {name: getattr(self._env, name).copy() for name in self._state}
         try:
             return super()._step(at)
@@ -269,7 +275,7 @@ class SameStepBatch(Batch):
         self._has_begun = np.ones(len(self._over), np.bool_)
         self._final: Any = None
 
-    def _step(self, at: Array) -> Any:
+    def _step(self, at: SlotIndex) -> Any:
         seen, rewards, terminated, truncated, info = super()._step(at)
         self._seen = seen
         self._has_begun = np.asarray(terminated) | np.asarray(truncated)

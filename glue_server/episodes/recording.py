@@ -19,11 +19,12 @@ from glue_server.environment.replaying import NO_SLOTS, Recalled
 from glue_server.episodes.observed import Observed, ObservedParts, ObservedSlots
 from reglue.errors import EnvironmentFault
 from reglue.messages.agent_messages import ActionFlag
-from reglue.messages.environment_messages import Flags, Play, Played, Slots
+from reglue.messages.environment_messages import Flags, Play, Played, SlotIndex, Slots, index_of
+from reglue.messages.value import value
 from reglue.spec import Array, Arrays, TaskSpec
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Order:
     """An episode to play; `unit` and `k` say where in the plan it stands."""
 
@@ -35,7 +36,7 @@ class Order:
     truncates: bool = False  # the agent gets its end, TRUNCATED
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class Outcome:
     """What came of an order."""
 
@@ -124,9 +125,8 @@ class EpisodeRecording:
         self._places = np.arange(0, slots * _BLOCK, _BLOCK)
         # In how many turns, at the least, an order may have its last step, or a block be full.
         self._turns_to_cut, self._turns_to_full = _NO_LIMIT, _BLOCK
-        self._everyone = np.arange(slots, dtype=np.uint32).tobytes()
         self._indexed: Slots = NO_SLOTS  # the slots that `_at` is made of
-        self._at: npt.NDArray[np.intp] | slice = NO_SLOTS.astype(np.intp)
+        self._at: SlotIndex = NO_SLOTS.astype(np.intp)
         self._most_kept = most_kept
         self._earlier = [_Earlier() for _ in range(slots)]  # steps before those of the block
         self._observed = None if observed_to is None else ObservedSlots(spec, observed_to)
@@ -201,11 +201,10 @@ class EpisodeRecording:
         """The slots whose episode is on."""
         return np.fromiter(self.orders, np.intp, len(self.orders))
 
-    def _index(self, slots: Slots) -> npt.NDArray[np.intp] | slice:
+    def _index(self, slots: Slots) -> SlotIndex:
         """`slots` as an index of columns, made once while the same slots play turn after turn."""
         if slots is not self._indexed:
-            is_everyone = slots.tobytes() == self._everyone
-            self._at = slice(None) if is_everyone else slots.astype(np.intp)
+            self._at = index_of(slots, len(self._steps))
             self._indexed = slots
         return self._at
 

@@ -11,6 +11,7 @@ from typing import Any
 from env_adapters import Cell, SuiteName
 from glue_server import Order
 from reglue.messages.agent_messages import Phase
+from reglue.messages.value import value
 from reglue_bench.plans.keys import PUBLIC, keyed_hash
 
 Parameter = bool | int | float | str
@@ -196,7 +197,7 @@ class Plan:
         return _SEED_LABELS.get(cell.phase, "") if self.training_key else ""
 
 
-@dataclass(frozen=True, slots=True)
+@value
 class PlanCell:
     """An episode that the plan wants: the k-th of its unit."""
 

@@ -195,7 +195,7 @@ class Environment:
             if count
         ]
         observations = _joined(self.spec, parts)
-        slots = [*play.slots.tolist(), *play.starts]
+        slots = np.array([*play.slots.tolist(), *play.starts]) if starts else play.slots
         return Played(
             rewards=_column("rewards", earned.rewards, steps, "float64"),
             observations=observations,

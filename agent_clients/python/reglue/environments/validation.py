@@ -10,15 +10,18 @@ import math
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from reglue.environments.world import Step
 from reglue.errors import NotAnEnvironment, brief
 from reglue.spec import Array, Arrays, Box, TaskSpec, TensorSpec, same_numbers
 
 log = logging.getLogger("reglue")
+
+_Numbers: TypeAlias = Sequence[int] | npt.NDArray[np.uint32]
 
 _MOST_WORDS = 80  # characters of an array in a message
 _MASKED = "a masked array, whose masked elements are no numbers"
@@ -221,7 +224,7 @@ class DomainCheck:
     def mistakes(
         self,
         observations: Arrays,
-        slots: Sequence[int],
+        slots: _Numbers,
         failed: Container[int] = (),
         *,
         rows: Sequence[int] | None = None,
@@ -254,14 +257,14 @@ class DomainCheck:
         self,
         tensor: TensorSpec,
         rows: Array,
-        slots: Sequence[int],
+        slots: _Numbers,
         failed: Container[int],
         by_slot: dict[int, str],
     ) -> None:
         assert tensor.limits is not None, "nothing is outside"
         within = (rows >= tensor.limits[0]) & (rows <= tensor.limits[1])
         for row in np.flatnonzero(~within.reshape(len(rows), -1).all(axis=1)).tolist():
-            if (slot := slots[row]) in failed:
+            if (slot := int(slots[row])) in failed:
                 continue
             if not isinstance(tensor.domain, Box):
                 by_slot.setdefault(slot, _outside(tensor, rows[row], within[row]))

@@ -26,6 +26,16 @@ from reglue.spec import Arrays, TaskSpec
 
 Slots: TypeAlias = npt.NDArray[np.uint32]
 Flags: TypeAlias = npt.NDArray[np.bool_]
+SlotIndex: TypeAlias = npt.NDArray[np.intp] | slice
+
+
+def index_of(slots: Slots, count: int) -> SlotIndex:
+    """`slots` as an index of arrays that have a row for each of `count` slots: a slice, which
+    copies nothing, if they are all of them, in order.
+    """
+    if len(slots) == count and slots.tobytes() == np.arange(count, dtype=np.uint32).tobytes():
+        return slice(None)
+    return slots.astype(np.intp)
 
 
 @dataclass(frozen=True, slots=True)

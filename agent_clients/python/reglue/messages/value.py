@@ -1,4 +1,4 @@
-"""The dataclass of messages, of which every turn makes many."""
+"""The dataclass of what every turn and every episode makes."""
 
 from __future__ import annotations
 
