@@ -32,7 +32,7 @@ from glue_server.processes.interrupts import uninterrupted
 from glue_server.routines.secret import check_secret
 from glue_server.routines.state_machine import StateMachine
 from glue_server.timeouts import Timeouts
-from reglue.environments.environment import Environment, Worlds
+from reglue.environments.environment import Environment
 from reglue.errors import AgentFault, BadAgentReply, BadArgument, UsageError
 from reglue.experiments.routines import Routines
 from reglue.messages.experiment_messages import Answer, ExperimentCall
@@ -214,7 +214,7 @@ def is_address(name: str) -> bool:
 def _local(environment: object, arguments: Mapping[str, Any]) -> tuple[Environment, str]:
     """An environment for this process, and its name."""
     if isinstance(environment, str):
-        return Worlds(suite_name(environment, arguments).build()), environment
+        return suite_name(environment, arguments).environment(), environment
     return given_environment("environment", environment, arguments, name="gymnasium:CartPole-v1")
 
 

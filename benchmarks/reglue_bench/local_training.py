@@ -90,7 +90,8 @@ def calls(
 
 def spec(benchmark: str, **options: Any) -> TaskSpec:
     """What agents see and do in a benchmark, of one slot. Raises UsageError."""
-    return _stream(benchmark, options).suite.build().spec
+    with _stream(benchmark, options).suite.opened() as suite:
+        return suite.spec
 
 
 def names() -> list[str]:
