@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from env_adapters.slot_checks import check_slots
 from reglue.environments.environment import Environment
 from reglue.environments.validation import conforming_spec
 from reglue.environments.world import Cell, Step
@@ -57,6 +58,12 @@ class EnvironmentSuite:
         """One that nobody else has; `env_init` is still to be called."""
         spare, self._spare = self._spare, None
         return self._another() if spare is None else spare
+
+    def check_slots(self, slots: int) -> None:
+        """Raise NotAnEnvironment if slots do not leave each other alone, as it says they do."""
+        if self._spare is None:
+            self._spare = self._another()
+        check_slots(self._spare, slots)
 
     def close(self) -> None:
         """Clean up the environment that has told the spec, if nobody plays it."""

@@ -77,6 +77,10 @@ class SuiteName:
         suite = self.build()
         return suite.environment() if isinstance(suite, EnvironmentSuite) else Worlds(suite)
 
+    def elsewhere(self) -> SuiteName:
+        """As another process makes it. Raises UsageError if it cannot."""
+        return self
+
     @contextmanager
     def opened(self) -> Iterator[Suite]:
         """Make the suite, and close it afterwards. Raises UsageError."""

@@ -176,6 +176,18 @@ class EnvironmentSource(Source):
 
 
 @dataclass(frozen=True, slots=True)
+class GivenSource(EnvironmentSource):
+    """An environment that a program passes: an object, a class or a function."""
+
+    suite: SuiteName
+
+    def facts(self, settings: PlanSettings, means: Means) -> EnvironmentFacts:
+        """Make its suite."""
+        with self.suite.opened() as made:
+            return facts_of(self.suite, made)
+
+
+@dataclass(frozen=True, slots=True)
 class ConnectingSource(EnvironmentSource):
     """An environment that connects by itself, as in `online:wait`."""
 
@@ -246,7 +258,10 @@ def facts_of(
     told = {name: value for name, value in config.items() if name != "goals"}
     repeatable = bool(getattr(made, "repeatable", True))
     said = {} if repeatable else {"repeatable": False}
-    max_slots = made.max_slots if isinstance(made, EnvironmentSuite) else 0
+    max_slots = 0
+    if isinstance(made, EnvironmentSuite):
+        max_slots = made.max_slots
+        made.check_slots(max_slots or DEFAULT_SLOTS)
     most = max(1, min(DEFAULT_SLOTS, most_slots(made.spec), max_slots or DEFAULT_SLOTS))
     return EnvironmentFacts(
         suite=suite,
