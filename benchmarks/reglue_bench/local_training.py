@@ -250,7 +250,7 @@ def _stream(benchmark: object, options: Mapping[str, Any]) -> TrainingStream:
     except UsageError:
         if not (is_known(benchmark) or ":" in benchmark):
             raise
-        return training_stream(f"{_ONLINE}:{benchmark}", **endless)
+        benchmark, options, waits = f"{_ONLINE}:{benchmark}", endless, False
     if waits:
         raise UsageError(f"{benchmark} waits for an environment to connect: name one to play here")
     return training_stream(benchmark, **options)
