@@ -5,16 +5,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import reglue
+from env_adapters.suites import suite_name
 from glue_server import Glue
-from reglue.errors import CannotLoad, NotAnEnvironment, UsageError
+from reglue.errors import BadArgument, CannotLoad, NotAnEnvironment, UnknownName, UsageError
 from reglue_bench.benchmark.benchmark import make_plan
 from reglue_bench.rehearsal import Check
 from reglue_bench.results.result import Result
@@ -206,3 +209,28 @@ def test_gymnax_has_a_family(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "gymnax", None)
     with raises(CannotLoad, "gymnax", "pip"):
         make_plan(Settings(benchmark="evaluate:gymnax:CartPole-v1"))
+
+
+def test_gymnax_plays_by_id_with_its_params(monkeypatch: pytest.MonkeyPatch) -> None:
+    @dataclass
+    class Params:
+        max_steps_in_episode: int = 500
+
+        def replace(self, **changes: Any) -> Params:
+            return replace(self, **changes)
+
+    package = SimpleNamespace(registered_envs=["Pole-v1"], make=lambda name: (JaxPole(), Params()))
+    monkeypatch.setitem(sys.modules, "gymnax", package)
+    limited = {"max_steps_in_episode": 4}
+    suite = suite_name("gymnax:Pole-v1", limited)
+    with suite.opened() as made:
+        assert made.spec.horizon == 4
+    with raises(UnknownName, "Pole-v1", got="Pol-v1"):
+        suite_name("gymnax:Pol-v1").build()
+    with raises(UnknownName, "max_steps_in_episode", got="max_step"):
+        suite_name("gymnax:Pole-v1", {"max_step": 4}).build()
+
+
+def test_an_environment_where_the_agent_is_wanted_is_told_the_order() -> None:
+    with raises(BadArgument, "evaluate(benchmark, agent)"):
+        reglue.evaluate(zeros, Walkers())

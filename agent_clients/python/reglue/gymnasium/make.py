@@ -241,4 +241,7 @@ def _spec(where: object, benchmark: object, options: dict[str, Any]) -> EnvSpec:
 
 
 def _named(benchmark: object) -> str:
-    return benchmark if isinstance(benchmark, str) else brief(benchmark)
+    """Its name, or that of its class."""
+    if isinstance(benchmark, str):
+        return benchmark
+    return str(getattr(benchmark, "__name__", type(benchmark).__name__))
