@@ -12,7 +12,15 @@ from env_adapters.fitting import FITS, Fit
 from env_adapters.fitting.common_tensors import View, fit_specs
 from env_adapters.states import seal, unseal
 from env_adapters.suite_names import SuiteName
-from reglue.environments.world import Cell, Rendered, Restorable, Step, Suite, World
+from reglue.environments.world import (
+    Cell,
+    Rendered,
+    Restorable,
+    Step,
+    Suite,
+    World,
+    close_suite,
+)
 from reglue.errors import BadArgument, UnknownName, UsageError
 from reglue.spec import Array, Arrays, TaskSpec
 
@@ -94,6 +102,16 @@ class Composed:
     def counts_steps(self) -> bool:
         """Whether the cells of some suite need the number of steps of the run before them."""
         return any(getattr(suite, "counts_steps", False) for suite in self._suites)
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether the cells decide the episodes of all suites."""
+        return all(getattr(suite, "repeatable", True) for suite in self._suites)
+
+    def close(self) -> None:
+        """Close the suites."""
+        for suite in self._suites:
+            close_suite(suite)
 
     def world(self) -> World:
         """A world for one more slot: Restorable if those of all suites are."""

@@ -5,13 +5,17 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from env_adapters.argument_checks import RENDER_KEYWORDS
 from env_adapters.disk_cache import keep_cache_folder
-from reglue.environments.world import Suite
+from env_adapters.environment_suite import EnvironmentSuite
+from env_adapters.given_environment import made_by, played_by
+from reglue.environments.environment import Environment, Worlds
+from reglue.environments.world import Suite, close_suite
 from reglue.errors import (
     NotAnEnvironment,
     ReglueError,
@@ -19,7 +23,7 @@ from reglue.errors import (
     error_text,
     raise_interrupt,
 )
-from reglue.tools.loading import called_like_libraries, check_arguments, find
+from reglue.tools.loading import called_like_libraries, find
 
 COMPOSED = "env_adapters.composed:Composed"
 """The factory of a suite that is made of tasks of several."""
@@ -50,17 +54,13 @@ class SuiteName:
     def build(self) -> Suite:
         """Call the factory with the config's entries as keywords.
 
-        A factory may be a class of `gymnasium.Env`, or a function that makes one. Raises
-        UsageError, also where its author's code fails.
+        A factory may be a class of whatever `given_environment` takes, or a function that makes
+        one. Raises UsageError, also where its author's code fails.
         """
-        from env_adapters.gymnasium.gymnasium_suite import make_suite  # costs 30 ms
-
         keep_cache_folder()
         make = find(self.factory)
-        check_arguments(self.factory, make, self.config)
         try:
-            suite: Suite = make_suite(make, self.config)
-            check_suite(suite, f"{self.factory} made a {type(suite).__name__}")
+            suite = _made_suite(self.factory, make, self.config)
         except ReglueError:
             raise
         except (Exception, SystemExit) as error:  # the edge of somebody's suite
@@ -71,6 +71,24 @@ class SuiteName:
                 f"{called_like_libraries(error)}"
             ) from error
         return suite
+
+    def environment(self) -> Environment:
+        """Make what plays all slots. Raises UsageError."""
+        suite = self.build()
+        return suite.environment() if isinstance(suite, EnvironmentSuite) else Worlds(suite)
+
+    def elsewhere(self) -> SuiteName:
+        """As another process makes it. Raises UsageError if it cannot."""
+        return self
+
+    @contextmanager
+    def opened(self) -> Iterator[Suite]:
+        """Make the suite, and close it afterwards. Raises UsageError."""
+        suite = self.build()
+        try:
+            yield suite
+        finally:
+            close_suite(suite)
 
     def rendering(self) -> SuiteName:
         """The name of the same suite, with worlds that render pictures.
@@ -164,6 +182,27 @@ class Family:
     def form(self, prefix: str) -> str:
         """The form of its environments' names, such as `gymnasium:<id>`."""
         return f"{prefix}:{self.rest}" if self.rest else prefix
+
+
+def _made_suite(factory: str, make: Callable[..., Any], config: Mapping[str, Any]) -> Suite:
+    made = made_by(make, config, called=factory)
+    if all(hasattr(made, name) for name in _MEMBERS):
+        suite: Suite = made
+        return suite
+    if (first := played_by(made, make, config)) is None:
+        check_suite(made, f"{factory} made a {type(made).__name__}")
+
+    def another() -> Environment:
+        environment = played_by(made_by(make, config, called=factory), make, config)
+        if environment is None or environment is first:
+            raise UsageError(
+                got=f"the same {type(made).__name__} from two calls of {factory}",
+                wanted="a new one from each",
+            )
+        return environment
+
+    assert first is not None, "what is neither was refused"
+    return EnvironmentSuite(first, another)
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -23,6 +23,7 @@ from reglue.errors import BadArgument, CannotLoad, MissingExtra, UnknownName
 from reglue.tools.loading import find, without_class
 
 _GYMNASIUM = "env_adapters.gymnasium:Gymnasium"
+_GYMNAX = "env_adapters.gymnax_library:gymnax"
 SCHEDULE = "env_adapters.curricula.suite:Schedule"
 META_WORLD = "env_adapters.metaworld:MetaWorld"
 
@@ -192,6 +193,12 @@ _OWN: Mapping[str, Family] = {
         "a game of the arcade, such as pong",
         "<game>",
         trusted=(_GYMNASIUM,),
+    ),
+    "gymnax": Family(
+        lambda request: SuiteName(_GYMNAX, {"id": request.rest, **request.arguments}),
+        "gymnax, in JAX, such as CartPole-v1",
+        "<id>",
+        trusted=(_GYMNAX,),
     ),
     **dict(_task_sets()),
 }

@@ -15,6 +15,7 @@ from typing import Any, Self
 import numpy.random  # noqa: F401
 
 from env_adapters.given_environment import given_environment
+from env_adapters.given_suite import given_suite
 from env_adapters.suites import suite_name
 from glue_server.environment.environment_port import EnvironmentPort, LocalEnvironmentPort
 from glue_server.environment.workers import WorkersPort
@@ -32,7 +33,7 @@ from glue_server.processes.interrupts import uninterrupted
 from glue_server.routines.secret import check_secret
 from glue_server.routines.state_machine import StateMachine
 from glue_server.timeouts import Timeouts
-from reglue.environments.environment import Environment, Worlds
+from reglue.environments.environment import Environment
 from reglue.errors import AgentFault, BadAgentReply, BadArgument, UsageError
 from reglue.experiments.routines import Routines
 from reglue.messages.experiment_messages import Answer, ExperimentCall
@@ -51,13 +52,14 @@ class Glue(Routines):
 
     Args:
         environment: A name (see env_adapters.suites), a suite of worlds, a `reglue.Environment`,
-            a class or an object of `gymnasium.Env` (an object plays in one slot), or a function
-            that makes one. It plays in this process. Or an address.
+            an object of `gymnasium.Env` (which plays in one slot) or `VectorEnv`, one in JAX, or a
+            class or function that makes one. It plays in this process. Or an address.
         agent: An object, which plays in this process; a name as for `reglue join`, which is
             started in a separate process; or an address.
         slots: The number of episodes at once.
         workers: Share the slots among this many processes, at most one for each slot. The
-            environment must then be a name, and `init` raises an error if it cannot be built.
+            environment must then be a name, or a class or function that other processes can
+            import, and `init` raises an error if it cannot be built.
         seed: The seed of episodes and of the agent's start seeds.
         task: The task to play; by default the environment's first.
         variant: The variant of the task.
@@ -182,11 +184,12 @@ class Glue(Routines):
             self._closing.callback(lambda: host.close(self._farewell))
             return host.port()
         port: EnvironmentPort
-        if isinstance(named, str) and self._workers:
-            suite, timeout_s = suite_name(named, arguments), self._timeouts.environment_s
-            port = WorkersPort(suite, workers=self._workers, name=named, timeout_s=timeout_s)
+        if self._workers:
+            is_name, timeout_s = isinstance(named, str), self._timeouts.environment_s
+            suite = suite_name(named, arguments) if is_name else given_suite(named, arguments)
+            name = named if is_name else suite.factory
+            port = WorkersPort(suite, workers=self._workers, name=name, timeout_s=timeout_s)
         else:
-            self._check_no_workers("an object")
             port = LocalEnvironmentPort(*_local(named, arguments))
         self._closing.callback(lambda: port.close(self._farewell))
         return port
@@ -214,7 +217,7 @@ def is_address(name: str) -> bool:
 def _local(environment: object, arguments: Mapping[str, Any]) -> tuple[Environment, str]:
     """An environment for this process, and its name."""
     if isinstance(environment, str):
-        return Worlds(suite_name(environment, arguments).build()), environment
+        return suite_name(environment, arguments).environment(), environment
     return given_environment("environment", environment, arguments, name="gymnasium:CartPole-v1")
 
 

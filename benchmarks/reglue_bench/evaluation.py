@@ -14,6 +14,7 @@ from env_adapters.suites import is_schedule
 from glue_server import CRASHED, LOST
 from glue_server.processes.interrupts import interruptible, raising_interrupts, uninterrupted
 from reglue.agents.agent import Agent
+from reglue.environments.environment import Environment
 from reglue.errors import (
     AgentDisconnected,
     AgentFault,
@@ -75,10 +76,11 @@ def evaluate(
 
     Args:
         benchmark: A name as on the command line: `"evaluate:gymnasium:CartPole-v1"`, `"MT10"`,
-            `"online:mountain-car"`; or a class or an object of `gymnasium.Env`, a suite of worlds,
-            a `reglue.Environment`, or a function that makes one. It is evaluated in this process;
-            an object of `gymnasium.Env` plays in one slot and stays open. The environment of
-            `"online:wait"` connects by itself, as does the agent `"wait"`: `watcher.say` says how.
+            `"online:mountain-car"`; or a `gymnasium.Env` or `VectorEnv`, a suite of worlds, a
+            `reglue.Environment`, one in JAX, or a class or function that makes one. It is evaluated
+            in this process; an object of `gymnasium.Env` plays in one slot and stays open. The
+            environment of `"online:wait"` connects by itself, as does the agent `"wait"`:
+            `watcher.say` says how.
         agent: An object in this process: a `reglue.Agent`, a function of a batch of observations
             (see `reglue.Policy`), a model of Stable-Baselines3, a `torch.nn.Module` (see
             `reglue.TorchPolicy`), or one with Meta-World's methods.
@@ -93,9 +95,10 @@ def evaluate(
             everything is played and scored. False returns the result, whose text names the faults.
         watcher: Receives the progress of the run.
         options: The flags of `reglue bench` with underscores, see Settings. `workers` processes
-            play a named environment; by default it plays in this process, until measured steps say
-            that workers pay. There nothing but Ctrl-C ends an environment that hangs, and one that
-            crashes ends the process: `workers=1` makes both a fault of an episode.
+            play a named environment, or a class or function that they can import; by default it
+            plays in this process, until measured steps say that workers pay. There nothing but
+            Ctrl-C ends an environment that hangs, and one that crashes ends the process:
+            `workers=1` makes both a fault of an episode.
 
     Returns: The score.
 
@@ -158,6 +161,7 @@ def _check_order(benchmark: object, agent: object) -> None:
     if not isinstance(agent, type):  # agents of Meta-World's evaluation have these two as well
         members.append("observation_space")
     stands_second = is_object and all(hasattr(agent, name) for name in members)
+    stands_second |= isinstance(agent, Environment)
     if isinstance(agent, str):
         with suppress(UsageError):
             stands_second = is_file(agent) or bool(named_source(agent))

@@ -9,8 +9,10 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+from env_adapters.given_suite import given_suite
 from env_adapters.metaworld import ALL_TASKS, catalogue
 from env_adapters.suites import EXAMPLES, META_WORLD, is_known
 from glue_server import EnvironmentCalls, LocalEnvironmentPort, Order, Outcome
@@ -33,18 +35,20 @@ from reglue.errors import (
 )
 from reglue.messages.agent_messages import AgentInit, Numbered, Phase, Reply
 from reglue.spec import TaskSpec
-from reglue_bench.benchmark.benchmark_source import is_file, named_source
+from reglue_bench.benchmark.benchmark_source import GivenSource, is_file, named_source
 from reglue_bench.benchmark.training_stream import TrainingStream, training_stream
 from reglue_bench.engines.run_environments import cores, make_environment
 from reglue_bench.procedures.training_cells import EVALUATED_BY
 from reglue_bench.replay.pictures import Picture, render_world, with_pictures
 from reglue_bench.results.scoring import brief_cause, is_agents_fault
 
+_ONLINE = "online"  # how an environment is played
+
 _MOST_FAILURES = 3  # of starts, one after another; then the environment is lost
 
 
 def calls(
-    benchmark: str,
+    benchmark: object,
     slots: int | None = None,
     *,
     workers: int | None = None,
@@ -55,7 +59,8 @@ def calls(
     """Play a benchmark's training episodes without end.
 
     Args:
-        benchmark: A benchmark, or an environment by its name.
+        benchmark: A benchmark, or an environment by its name; or an object, class or function, as
+            of `reglue_bench.evaluate`.
         slots: The number of episodes at once; by default one for each task.
         workers: Processes; by default one for each core for Meta-World in several slots, else 0.
         raise_faults: Raise EnvironmentFault if an environment fails; else its episode is void.
@@ -71,26 +76,26 @@ def calls(
     if render_mode and workers:
         raise BadArgument(got=f"{workers} workers", wanted="0: pictures are drawn in this process")
     stream = _stream(benchmark, options)
+    name = benchmark if isinstance(benchmark, str) else stream.suite.factory
     slots = len(stream.cells.variants) if slots is None else slots
     stream = replace(stream, cells=replace(stream.cells, slots=slots))
     if render_mode:
         worlds = Worlds(with_pictures(stream.suite))
         if not isinstance(worlds.world(0), Rendered):
-            raise NotAnEnvironment(f"{benchmark} cannot draw: make it with render_mode=None")
+            raise NotAnEnvironment(f"{name} cannot draw: make it with render_mode=None")
         port = LocalEnvironmentPort(worlds, stream.suite.factory)
         environment = EnvironmentCalls(port).opened(slots)
-        return LocalTraining(
-            benchmark, environment, stream, raise_faults=raise_faults, worlds=worlds
-        )
+        return LocalTraining(name, environment, stream, raise_faults=raise_faults, worlds=worlds)
     if workers is None:
         workers = cores() if stream.suite.factory == META_WORLD and slots > 1 else 0
     environment = make_environment(stream.suite, slots, workers=workers)
-    return LocalTraining(benchmark, environment, stream, raise_faults=raise_faults)
+    return LocalTraining(name, environment, stream, raise_faults=raise_faults)
 
 
 def spec(benchmark: str, **options: Any) -> TaskSpec:
     """What agents see and do in a benchmark, of one slot. Raises UsageError."""
-    return _stream(benchmark, options).suite.build().spec
+    with _stream(benchmark, options).suite.opened() as suite:
+        return suite.spec
 
 
 def names() -> list[str]:
@@ -233,17 +238,19 @@ _PLAYED = Counter[str]()
 """The streams that are played in this process now: it alone can know of copies."""
 
 
-def _stream(benchmark: str, options: Mapping[str, Any]) -> TrainingStream:
-    """Raises UsageError."""
+def _stream(benchmark: object, options: Mapping[str, Any]) -> TrainingStream:
+    """Raises UsageError, NotAnEnvironment."""
+    endless = {"steps": 1, **options}  # online benchmarks play any environment, however long
     if not isinstance(benchmark, str):
-        raise BadArgument(got=f"the benchmark {benchmark!r}", wanted="a name")
+        suite = given_suite(benchmark, endless.pop("environment_args", None) or {})
+        source = GivenSource(f"{_ONLINE}:{suite.factory}", _ONLINE, Path(), suite)
+        return training_stream(source.name, source=source, **endless)
     try:
         waits = not is_file(benchmark) and named_source(benchmark).waits
     except UsageError:
         if not (is_known(benchmark) or ":" in benchmark):
             raise
-        # An environment: online benchmarks play any, and nobody asks how long.
-        return training_stream(f"online:{benchmark}", **{"steps": 1, **options})
+        benchmark, options, waits = f"{_ONLINE}:{benchmark}", endless, False
     if waits:
         raise UsageError(f"{benchmark} waits for an environment to connect: name one to play here")
     return training_stream(benchmark, **options)

@@ -52,7 +52,8 @@ def admission(benchmark: PlannedBenchmark, watcher: Observer) -> Iterator[Check]
 def _exact(benchmark: PlannedBenchmark) -> Check:
     cells = list(_cells(benchmark))
     try:
-        check_determinism(suite_of(benchmark.plan, benchmark.settings).build(), cells=cells)
+        with suite_of(benchmark.plan, benchmark.settings).opened() as suite:
+            check_determinism(suite, cells=cells)
     except NotDeterministic as error:
         return Check(False, f"not deterministic: {error}")
     except Exception as error:  # noqa: BLE001 - the edge of the organiser's environment

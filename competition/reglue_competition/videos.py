@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
+from reglue.environments.world import close_suite
 from reglue.errors import EnvironmentFault, UsageError
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
@@ -129,11 +130,16 @@ def _write(clip: Clip, *, episodes: int, fps: float) -> None:
 
 def _pictures(recorded: Recorded) -> Generator[Picture]:
     """The pictures of an episode. Raises EnvironmentFault for an inexact replay, and NoPictures."""
+    leaving = ExitStack()
     try:
-        replay = Replay(recorded, with_pictures(recorded.suite))
+        suite = with_pictures(recorded.suite)
+        leaving.callback(close_suite, suite)
+        replay = Replay(recorded, suite)
     except UsageError as error:
+        leaving.close()
         raise NoPictures(str(error)) from error
-    try:
+    leaving.callback(replay.close)
+    with leaving:
         camera = Camera(replay.spec, replay.world)
         for moment in replay.moments():
             try:
@@ -143,8 +149,6 @@ def _pictures(recorded: Recorded) -> Generator[Picture]:
             if picture is None:
                 raise NoPictures("its environment does not draw")
             yield picture
-    finally:
-        replay.close()
 
 
 def _hold(frames: Video, picture: Picture | None, shape: tuple[int, ...], times: int) -> None:

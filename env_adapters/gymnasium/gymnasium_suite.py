@@ -114,6 +114,12 @@ class OneEnvironment:
             goals=self._goals,
         )
 
+    def close(self) -> None:
+        """Close the environment that told the spaces, if no world took it."""
+        env, self._spare = self._spare, None
+        if env is not None:
+            env.close()
+
     def _take(self) -> Any:
         env, self._spare = self._spare, None
         return env if env is not None else self._make()

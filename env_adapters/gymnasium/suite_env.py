@@ -7,7 +7,7 @@ from typing import Any
 import gymnasium
 
 from env_adapters.gymnasium.space_tensors import Tensors
-from reglue.environments.world import Cell, Rendered, Suite
+from reglue.environments.world import Cell, Rendered, Suite, close_suite
 from reglue.errors import BadArgument, NotAnEnvironment, UnknownName, brief
 from reglue.messages.agent_messages import Phase
 from reglue.spaces import space_of
@@ -68,6 +68,7 @@ class SuiteEnv(gymnasium.Env[Any, Any]):
 
     def close(self) -> None:
         self.world.close()
+        close_suite(self._suite)
 
 
 def _named(tensors: tuple[TensorSpec, ...], space: Any) -> Tensors:

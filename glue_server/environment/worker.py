@@ -16,6 +16,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from env_adapters import Cell, SuiteName
+from glue_server.environment.environment_port import check_played
 from glue_server.environment.worker_process import (
     DONE,
     TO_WORKER,
@@ -32,16 +33,16 @@ from glue_server.environment.worker_process import (
 from glue_server.environment.workers import SharedArrays
 from glue_server.processes.child import Channel, inherited_channel
 from glue_server.processes.message_codec import unexpected
-from reglue.environments.environment import Worlds, fault_text
+from reglue.environments.environment import Environment, Worlds, fault_text
 from reglue.environments.environment_dispatch import play_environment
-from reglue.errors import UsageError
+from reglue.environments.validation import conforming_spec
+from reglue.errors import BadReply, UsageError
 from reglue.messages.agent_messages import Fault
-from reglue.messages.environment_messages import Play
+from reglue.messages.environment_messages import Play, Played
 from reglue.process_tuning import collecting_seldom
 from reglue.tracebacks import explained
 from reglue.v1.environment_pb2 import EnvironmentCall
 from reglue.wire.environment_encoding import decode_environment_call, encode_environment_reply
-from reglue.wire.spec_encoding import spec_to_bytes
 
 log = logging.getLogger("reglue")
 
@@ -57,8 +58,8 @@ def main() -> None:
             raise unexpected(suite)
         worker = _Worker(channel, suite)
         worker.serve()
-    if worker is not None and worker.worlds is not None:
-        worker.worlds.env_cleanup()
+    if worker is not None and worker.environment is not None:
+        worker.environment.env_cleanup()
     # At once: to take the modules of a simulator apart takes half a second.
     sys.stdout.flush()
     sys.stderr.flush()
@@ -76,7 +77,7 @@ class _Worker:
     """Answers the messages of its parent."""
 
     def __init__(self, channel: Channel[ToWorker], suite: SuiteName) -> None:
-        self.worlds: Worlds | None = None
+        self.environment: Environment | None = None
         self._channel = channel
         self._suite = suite
         self._shared: SharedArrays
@@ -93,8 +94,8 @@ class _Worker:
                 case Routine(call):
                     self._carry_out(call)
                 case CleanUp():
-                    if self.worlds is not None:
-                        self.worlds.env_cleanup()
+                    if self.environment is not None:
+                        self.environment.env_cleanup()
                 case Init(slots):
                     if not self._init(slots):
                         return
@@ -102,21 +103,35 @@ class _Worker:
                     raise unexpected(message)
 
     def _play(self, slots: bytes, starts: Mapping[int, Cell]) -> None:
-        assert self.worlds is not None, "init comes first"
+        assert self.environment is not None, "init comes first"
         places = np.frombuffer(slots, np.uint32)
         play = Play(places, self._shared.actions(places), starts)
-        played = self._shared.answer(play, self.worlds)
+        played = self._played(self.environment, play)
         faults = tuple((slot, what, slot in played.illegal) for slot, what in played.faults.items())
         is_fine = not (faults or played.outside)
         self._channel.send(DONE if is_fine else DoneWithFaults(faults, played.outside))
 
+    def _played(self, environment: Environment, play: Play) -> Played:
+        """The answer, which is in the shared arrays."""
+        if isinstance(environment, Worlds):
+            return self._shared.answer(play, environment)
+        played = play_environment(environment, play)
+        assert isinstance(played, Played), "what else answers a Play"
+        try:
+            check_played(environment.spec, play, played)
+        except BadReply as refused:
+            slots = (*play.slots.tolist(), *play.starts)
+            played = Played.blank(environment.spec, play, dict.fromkeys(slots, str(refused)))
+        self._shared.put_played(play, played)
+        return played
+
     def _carry_out(self, call: bytes) -> None:
         """A routine of one slot: its state, or its random seed."""
-        assert self.worlds is not None, "init comes first"
-        spec = self.worlds.spec
+        assert self.environment is not None, "init comes first"
+        spec = self.environment.spec
         try:
             decoded = decode_environment_call(EnvironmentCall.FromString(call), spec)
-            reply = play_environment(self.worlds, decoded)
+            reply = play_environment(self.environment, decoded)
             assert reply is not None, "only calls that are answered are sent"
         except Exception as error:  # noqa: BLE001 - the edge of somebody's world
             log.error("the environment failed: %s", explained(error))
@@ -131,18 +146,9 @@ class _Worker:
         """
         try:
             with collecting_seldom():
-                self.worlds = worlds = self.worlds or Worlds(self._suite.build())
-                worlds.spec = worlds.env_init(slots)
-                ready = CanPlay(
-                    spec=spec_to_bytes(worlds.spec),
-                    variants={name: int(count) for name, count in worlds.variants.items()},
-                    restores=worlds.restores,
-                    portable=worlds.portable,
-                    seeds=worlds.seeds,
-                    standardizes=bool(worlds.standardizes),
-                    tells_success=worlds.tells_success,
-                    raw_actions=worlds.raw_actions,
-                )
+                environment = self.environment = self.environment or self._suite.environment()
+                environment.spec = conforming_spec(environment.env_init(slots)).with_slots(slots)
+                ready = CanPlay.of(environment)
         except Exception as error:  # noqa: BLE001 - the edge of somebody's suite
             self._channel.send(CannotBuild(_reason(self._suite, error)))
             return False
@@ -151,7 +157,7 @@ class _Worker:
         if not descriptors:
             raise EOFError("the other end closed")
         try:
-            self._shared = SharedArrays(worlds.spec, descriptors[0])
+            self._shared = SharedArrays(environment.spec, descriptors[0])
         finally:
             os.close(descriptors[0])
         return True

@@ -84,9 +84,14 @@ class WorkerPool:
         """The slots that live in a worker."""
         return {slot for slot in range(self._slots) if self.home(slot) == place}
 
-    def renew(self, place: int) -> None:
-        """Replace a worker. Raises EnvironmentFault."""
-        end_at_once(self.workers[place])
+    def renew(self, place: int, *, at_once: bool) -> None:
+        """Replace a worker, which may close its environments first unless it ends `at_once`.
+
+        Raises EnvironmentFault.
+        """
+        before = self.workers[place]
+        before.leave()
+        before.end(0.0 if at_once else hurried(_LEAVE_S))
         self.workers[place] = self._started()
         try:
             self._built(place)

@@ -9,11 +9,12 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Protocol, Self, TypeAlias
 
 from env_adapters import Cell, SuiteName
 from glue_server.processes.child import Child
 from glue_server.processes.message_codec import Codec, unexpected
+from reglue.environments.environment import Environment
 from reglue.errors import EnvironmentFault, UsageError
 from reglue.messages.environment_messages import (
     EnvironmentCall,
@@ -23,7 +24,7 @@ from reglue.messages.environment_messages import (
 )
 from reglue.v1 import environment_pb2 as pb
 from reglue.wire.environment_encoding import decode_environment_reply, encode_environment_call
-from reglue.wire.spec_encoding import spec_from_bytes
+from reglue.wire.spec_encoding import spec_from_bytes, spec_to_bytes
 
 _DIES_S = 1.0  # how long one whose channel is closed may take to exit
 MOST_S = 1e8  # three years: sockets know no longer limit
@@ -74,6 +75,24 @@ class CanPlay:
     standardizes: bool
     tells_success: bool
     raw_actions: bool
+    whole_turns: bool
+    repeatable: bool
+
+    @classmethod
+    def of(cls, environment: Environment) -> Self:
+        """What an environment promises, after env_init."""
+        return cls(
+            spec=spec_to_bytes(environment.spec),
+            variants={name: int(count) for name, count in environment.variants.items()},
+            restores=environment.restores,
+            portable=environment.portable,
+            seeds=environment.seeds,
+            standardizes=bool(environment.standardizes),
+            tells_success=environment.tells_success,
+            raw_actions=environment.raw_actions,
+            whole_turns=environment.whole_turns,
+            repeatable=environment.repeatable,
+        )
 
     @property
     def ready(self) -> EnvironmentReady:

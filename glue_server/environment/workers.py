@@ -83,8 +83,11 @@ class WorkersPort:
     ) -> None:
         """`start` begins a worker, by default a process of this machine.
 
+        Raises UsageError for a suite that other processes cannot make.
+
         `tell` is called with a message that a worker is lost and replaced.
         """
+        suite = suite.elsewhere()
         self.hello = EnvironmentHello(name or suite.factory, sdk())
         self.renews = True
         self.blank: set[int] = set()
@@ -161,7 +164,7 @@ class WorkersPort:
     def renew(self, slot: int) -> None:
         """Replace its worker, unless the slot has not been asked about since that was done."""
         if slot not in self.blank:
-            self._renew(self._pool.home(slot))
+            self._renew(self._pool.home(slot), at_once=False)
 
     def refuse(self, refused: BadReply) -> None:
         """Log it for the suite's author."""
@@ -274,7 +277,7 @@ class WorkersPort:
         words = "did not answer" if is_late else f"died: {worker.death() or error}"
         what = f"{worker.name} {words}"
         self._tell(f"{what}; its episodes are rebuilt")
-        self._renew(place)
+        self._renew(place, at_once=True)
         for under_way in self._under_way:
             if place in under_way.places:
                 asked = {*under_way.play.slots.tolist(), *under_way.play.starts}
@@ -282,8 +285,8 @@ class WorkersPort:
                 under_way.places.remove(place)
         return what
 
-    def _renew(self, place: int) -> None:
-        self._pool.renew(place)
+    def _renew(self, place: int, *, at_once: bool) -> None:
+        self._pool.renew(place, at_once=at_once)
         self.blank |= self._pool.slots_of(place)
 
 

@@ -265,7 +265,7 @@ def test_what_workers_cannot_build_is_said_by_init() -> None:
 def test_workers_play_what_has_a_name() -> None:
     for made in (Lab(), "127.0.0.1:0"):
         with (
-            raises(UsageError, "workers", 2),
+            raises(UsageError, "workers", "name"),
             Glue(environment=made, agent=Actor(), workers=2),
         ):
             pass

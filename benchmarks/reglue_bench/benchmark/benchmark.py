@@ -94,10 +94,14 @@ def source_of(settings: Settings) -> Source:
 
 
 def make_plan(
-    settings: Settings, drawing: Drawing | None = None, declare: Declare | None = None
+    settings: Settings,
+    drawing: Drawing | None = None,
+    declare: Declare | None = None,
+    *,
+    source: Source | None = None,
 ) -> Plan:
     """The plan of a run, in one step: see Benchmark."""
-    benchmark = Benchmark.of(settings)
+    benchmark = Benchmark.of(settings, source)
     return benchmark.resolve(settings.secret, declare=declare, drawing=drawing).plan
 
 

@@ -34,6 +34,7 @@ from env_adapters import Suite, SuiteName
 from env_adapters.fitting import Fit
 from env_adapters.suite_names import COMPOSED
 from env_adapters.suites import suite_name
+from reglue.environments.world import close_suite
 from reglue.errors import UnknownName, UsageError, setting, settings_of
 from reglue_bench.benchmark.benchmark_source import (
     Means,
@@ -151,11 +152,11 @@ class FileSource(Source):
     def facts(self, settings: PlanSettings, means: Means) -> EnvironmentFacts:
         """Make each suite once, and compose what is played of them."""
         split = settings.split
-        suite = self._suite(settings, _Suites(self.folder, means.key))
-        with self.file.at(self._all_tasks):
-            made = suite.located(self.folder).build()
+        with _Suites(self.folder, means.key) as suites:
+            suite = self._suite(settings, suites)
         parameters = {} if split is None else {"split": split}
-        return facts_of(suite, made, parameters=parameters, changed=self._changes)
+        with self.file.at(self._all_tasks), suite.located(self.folder).opened() as made:
+            return facts_of(suite, made, parameters=parameters, changed=self._changes)
 
     def check_plan(self, plan: Plan) -> None:
         """Raise UsageError if a file that is called like a built-in benchmark plays another."""
@@ -314,6 +315,13 @@ class _Suites:
         self._key = key
         self._made: dict[str, tuple[SuiteName, Suite]] = {}
         self._used: list[SuiteName] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for each in self._made.values():
+            close_suite(each[1])
 
     def of(
         self, environment: str | None, arguments: Mapping[str, JsonValue]

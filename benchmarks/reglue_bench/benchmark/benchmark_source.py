@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from env_adapters import SuiteName
+from env_adapters.environment_suite import EnvironmentSuite
 from env_adapters.metaworld import TaskSet, catalogue, task_set
 from env_adapters.suites import META_WORLD as META_WORLD_FACTORY
 from env_adapters.suites import environments_like, is_known, suite_name
@@ -31,9 +32,6 @@ META_WORLD = {"MT": "multi-task", "ML": "meta-learning"}
 
 _MOST_SLOTS = 500
 """The most slots of Meta-World's benchmarks by default: 500 take little longer than 10."""
-
-_REPEATABLE = ("multi-task", "meta-learning")
-"""Procedures that compare agents on the same goals, which an environment must repeat."""
 
 Drawing = Callable[[int, int], None]
 """Told how many tasks have their goals, and how many there are."""
@@ -173,7 +171,20 @@ class EnvironmentSource(Source):
             folder=self.folder,
             on_goals_drawn=means.drawing,
         )
-        return facts_of(suite, suite.located(self.folder).build(), changed=arguments)
+        with suite.located(self.folder).opened() as made:
+            return facts_of(suite, made, changed=arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class GivenSource(EnvironmentSource):
+    """An environment that a program passes: an object, a class or a function."""
+
+    suite: SuiteName
+
+    def facts(self, settings: PlanSettings, means: Means) -> EnvironmentFacts:
+        """Make its suite."""
+        with self.suite.opened() as made:
+            return facts_of(self.suite, made)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,13 +211,7 @@ class ConnectingSource(EnvironmentSource):
             )
         kind = PROCEDURES[self.procedure]
         kind.parameters(settings, {"any": 1})  # refuses what cannot be before the wait
-        declared = means.declare(kind.slots(settings, DEFAULT_SLOTS))
-        if self.procedure in _REPEATABLE and not declared.repeatable:
-            raise UsageError(
-                got=f"{self.procedure}: of {declared.name}, which says that it is not repeatable",
-                wanted=f"evaluate:{WAIT}, as {self.procedure} compares agents on the same goals",
-            )
-        return declared.facts
+        return means.declare(kind.slots(settings, DEFAULT_SLOTS)).facts
 
 
 def named_source(name: str, folder: Path = Path()) -> Source:
@@ -251,6 +256,13 @@ def facts_of(
     """The facts of a suite, which was made of its name."""
     config = suite.config if suite.factory == META_WORLD_FACTORY else {}
     told = {name: value for name, value in config.items() if name != "goals"}
+    repeatable = bool(getattr(made, "repeatable", True))
+    said = {} if repeatable else {"repeatable": False}
+    max_slots = 0
+    if isinstance(made, EnvironmentSuite):
+        max_slots = made.max_slots
+        made.check_slots(max_slots or DEFAULT_SLOTS)
+    most = max(1, min(DEFAULT_SLOTS, most_slots(made.spec), max_slots or DEFAULT_SLOTS))
     return EnvironmentFacts(
         suite=suite,
         variants=dict(made.variants),
@@ -260,8 +272,10 @@ def facts_of(
         tells_success=getattr(made, "tells_success", True),
         spec=made.spec,
         counts_steps=getattr(made, "counts_steps", False),
-        parameters={**(parameters or {}), **told},
-        **{"most_slots": max(1, min(DEFAULT_SLOTS, most_slots(made.spec))), **more},
+        repeatable=repeatable,
+        max_slots=max_slots,
+        parameters={**(parameters or {}), **told, **said},
+        **{"most_slots": most, **more},
     )
 
 

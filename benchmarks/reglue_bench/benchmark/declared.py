@@ -97,13 +97,15 @@ class Declared:
             horizon=self.horizon,
             continuing=self.continuing,
             tells_success=self.tells_success,
+            repeatable=self.repeatable,
             parameters={"environment": self.name},
         )
 
 
 def declared_repeatable(plan: Plan) -> bool:
     """False if the plan's environment says that its cells do not decide its episodes."""
-    return bool(plan.suite.config.get("repeatable", True)) or not is_remote(plan)
+    said = plan.suite.config if is_remote(plan) else plan.parameters
+    return bool(said.get("repeatable", True))
 
 
 def is_remote(plan: Plan) -> bool:

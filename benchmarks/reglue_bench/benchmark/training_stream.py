@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from env_adapters import SuiteName
 from glue_server import Order
 from reglue_bench.benchmark.benchmark import make_plan, suite_of
-from reglue_bench.benchmark.benchmark_source import is_file, named_source
+from reglue_bench.benchmark.benchmark_source import Source, is_file, named_source
 from reglue_bench.plans.keys import Submission, training_key
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import PROCEDURES
@@ -41,18 +41,25 @@ class TrainingStream:
 
 
 def training_stream(
-    benchmark: str, *, slots: int = 1, training_seed: int = 0, **options: object
+    benchmark: str,
+    *,
+    slots: int = 1,
+    training_seed: int = 0,
+    source: Source | None = None,
+    **options: object,
 ) -> TrainingStream:
     """The stream of a benchmark's training episodes, over `slots` slots.
 
     Of a meta-learning benchmark those of its train split; the episodes of a trial follow each
     other in a slot. Another `training_seed` draws others. `options` are those of `evaluate`.
-    Raises UsageError.
+    `source` is what the name stands for, if it is known. Raises UsageError.
     """
     settings = read_settings(benchmark=benchmark, training_seed=training_seed, **options)
-    if is_file(benchmark) or PROCEDURES[named_source(benchmark).procedure].trains_first:
+    if source is None and (
+        is_file(benchmark) or PROCEDURES[named_source(benchmark).procedure].trains_first
+    ):
         settings = settings.model_copy(update={"train_steps": 1})
-    plan = make_plan(settings)
+    plan = make_plan(settings, source=source)
     stream = TrainingStream(
         suite=suite_of(plan, settings),
         plan=plan,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -53,22 +54,24 @@ def watch(
     Exit codes: 0 replayed exactly; 1 it differs; 2 wrong usage; 130 interrupted.
     """
     with loading():
+        from reglue.environments.world import close_suite
         from reglue_bench.formatting import number
         from reglue_bench.replay import Replay, read_episode, with_pictures
 
     if not 0.01 <= fps <= 1000:
         raise UsageError(got=f"--fps {fps}", wanted="a number from 0.01 to 1000")
     recorded = read_episode(run, episode, unit, trust_code=trust_code)
-    replay = Replay(recorded, with_pictures(recorded.suite))
-    try:
+    with ExitStack() as closing:
+        suite = with_pictures(recorded.suite)
+        closing.callback(close_suite, suite)
+        replay = Replay(recorded, suite)
+        closing.callback(replay.close)
         if video is not None:
             _write(replay, recorded, video, fps)
         elif console().is_terminal and not console().is_dumb_terminal:
             _show(replay, recorded, fps)
         else:
             _list(replay, recorded)
-    finally:
-        replay.close()
     row = recorded.row
     success = ", success" if row.success else ""
     say(f"replayed exactly: return {number(row.return_)} in {row.steps:,} steps{success}")

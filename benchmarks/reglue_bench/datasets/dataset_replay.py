@@ -33,10 +33,10 @@ def replayed(path: Path, *, trust_code: bool = False) -> Iterator[tuple[str, str
         check_replayable(source.plan)
         check_trusted(path, source.about, trust_code=trust_code)
         name = suite_of(source.plan, Settings.model_validate_json(source.about["settings"]))
-        suite = name.build()
-        for episode in source:
-            recorded = _recorded(episode, source, name)
-            yield recorded.title, _difference(episode, Replay(recorded, suite))
+        with name.opened() as suite:
+            for episode in source:
+                recorded = _recorded(episode, source, name)
+                yield recorded.title, _difference(episode, Replay(recorded, suite))
 
 
 def _run_of(path: Path) -> Path:

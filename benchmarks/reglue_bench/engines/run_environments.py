@@ -32,8 +32,8 @@ def make_environment(
 
     Args:
         workers: Number of processes; 0 keeps them in this one. None: they begin in this one, and
-            move to workers, one a core, when measured steps say that it pays. Meta-World's are in
-            workers at once.
+            worlds move to workers, one a core, when measured steps say that it pays. Meta-World's
+            are in workers at once; what steps all slots in one call stays here.
         timeout_s: A worker that takes longer for an answer is replaced, seconds. An
             environment in this process has no time limit.
 
@@ -52,8 +52,9 @@ def make_environment(
     elif workers:
         port = in_workers(workers)
     else:
-        port = here = LocalEnvironmentPort(Worlds(suite.build()), suite.factory)
-        if workers is None and most > 1:
+        environment = suite.environment()
+        port = here = LocalEnvironmentPort(environment, suite.factory)
+        if workers is None and most > 1 and isinstance(environment, Worlds):
             port = MovingPort(here, lambda: in_workers(most), WorkersPay(most))
     return EnvironmentCalls(port, timeout_s=timeout_s).opened(slots)
 

@@ -15,7 +15,6 @@ from typing import NoReturn
 from glue_server.processes.child import Parent, exit_after, inherited_channel
 from glue_server.processes.message_codec import Codec
 from reglue import connect
-from reglue.environments.environment import Worlds
 from reglue.errors import ReglueError, UsageError, setting
 from reglue.net.join_string import join_string, split_address
 from reglue_bench.benchmark.benchmark import suite_of
@@ -56,7 +55,7 @@ def _play(wanted: EnvironmentSettings) -> None:
         check_reached(join_string(wanted.join).address)
         suite = suite_of(plan, settings)
         connect(
-            Worlds(suite.build()),
+            suite.environment(),
             wanted.join,
             name=suite.factory,
             connect_timeout_s=_DIAL_S,

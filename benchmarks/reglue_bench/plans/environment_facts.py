@@ -27,6 +27,8 @@ class EnvironmentFacts:
     slots_follow_episodes: bool = False  # no more of them by default than there are episodes
     spec: TaskSpec | None = None  # None: of one that connects
     counts_steps: bool = False  # its cells need the run's steps
+    repeatable: bool = True  # its cells decide its episodes
+    max_slots: int = 0  # that it can play at once; 0: any number
     parameters: Mapping[str, Parameter] = field(default_factory=dict)  # that it adds to the plan
     privileged: tuple[str, ...] = ()  # what agents see that the benchmark hides
     changed: Mapping[str, Any] = field(default_factory=dict)  # of what the name means

@@ -32,6 +32,7 @@ class Evaluate(MultiTask):
     """
 
     about = "a frozen agent's mean return over seeded episodes"
+    compares_goals = False
     counted_by: ClassVar[str] = "returns"
 
     @classmethod

@@ -61,6 +61,7 @@ class MetaLearning(Procedure):
     settings: ClassVar[type[BaseModel]] = MetaLearningSettings
     slots_setting = "meta_batch_size"
     adapts = True
+    compares_goals = True
 
     @classmethod
     def parameters(

@@ -53,6 +53,7 @@ class MultiTask(Procedure):
     """
 
     about = "a frozen agent plays every goal of every task"
+    compares_goals: ClassVar[bool] = True
     settings: ClassVar[type[BaseModel]] = MultiTaskSettings
 
     @classmethod

@@ -29,7 +29,7 @@ def plan_of_facts(
     """
     kind = PROCEDURES[procedure]
     parameters = kind.parameters(settings, facts.variants)
-    _check_playable(called, kind, parameters, facts)
+    _check_playable(called, procedure, parameters, facts)
     if not facts.horizon:
         parameters = kind.without_horizon() | parameters
     if settings.estimator != "goals":
@@ -49,6 +49,12 @@ def plan_of_facts(
         cells=cells,
         environment_args=facts.changed,
     )
+    if facts.max_slots and plan.slots > facts.max_slots:
+        raise UsageError(
+            kind.slots_setting,
+            got=plan.slots,
+            wanted=f"at most {facts.max_slots}, as the environment has no more",
+        )
     procedure_of(plan)  # refuses what cannot be divided as upstream does
     return plan
 
@@ -116,11 +122,19 @@ def _hidden(settings: PlanSettings, kind: type[Procedure]) -> dict[str, Paramete
 
 def _check_playable(
     called: str,
-    kind: type[Procedure],
+    procedure: str,
     parameters: Mapping[str, Parameter],
     facts: EnvironmentFacts,
 ) -> None:
     """Raise UsageError for environments that the procedure cannot play."""
+    kind = PROCEDURES[procedure]
+    if kind.compares_goals and not facts.repeatable:
+        environment = called.removeprefix(f"{procedure}:")
+        name = facts.parameters.get("environment", environment)
+        raise UsageError(
+            got=f"{procedure}: of {name}, which says that it is not repeatable",
+            wanted=f"evaluate:{environment}, as {procedure} compares agents on the same goals",
+        )
     if facts.continuing and not parameters.keys() & kind.endless.keys():
         raise UsageError(
             f"{facts.parameters.get('environment', called)} is a continuing task, one episode "

@@ -168,6 +168,9 @@ class Procedure(ABC):
     hides_rewards: ClassVar[bool] = True
     """Whether its agents can play without rewards while they are judged (`--hide-rewards`)."""
 
+    compares_goals: ClassVar[bool] = False
+    """Whether its agents are compared on the same goals, which an environment must repeat."""
+
     counts_steps: ClassVar[bool] = False
     """Whether a cell tells its environment how many steps its unit has taken before."""
 

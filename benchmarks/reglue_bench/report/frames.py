@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from itertools import islice
 from pathlib import Path
 
 from env_adapters import Cell
 from reglue.environments.validation import conforming_observation
+from reglue.environments.world import close_suite
 from reglue.errors import UsageError
 from reglue_bench.benchmark.benchmark import suite_of
 from reglue_bench.plans.plan import Plan
@@ -56,10 +57,12 @@ def _frames(folder: Path, *, draws: bool, trust_code: bool) -> list[Frame]:
     suite = suite_of(plan, Settings.model_validate_json(about["settings"]))
     made = with_pictures(suite) if draws else suite.build()
     names = picture_tensors(made.spec)
-    if not names and not draws:
-        return []
     frames = []
-    with closing(made.world()) as world:
+    with ExitStack() as leaving:
+        leaving.callback(close_suite, made)
+        if not names and not draws:
+            return []
+        world = leaving.enter_context(closing(made.world()))
         camera = Camera(made.spec, world)
         for caption, cell in cells:
             observation = conforming_observation(world.start(cell), made.spec, ())

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from env_adapters.given_environment import given_environment
+from env_adapters.given_suite import given_suite
 from env_adapters.slot_checks import check_slots
-from glue_server import EnvironmentCalls, LocalEnvironmentPort
+from glue_server import EnvironmentCalls, EnvironmentPort, LocalEnvironmentPort, WorkersPort
 from glue_server.processes.interrupts import (
     interruptible,
     raise_stop,
@@ -44,19 +45,14 @@ def opened(candidate: object, options: Mapping[str, Any]) -> Iterator[OpenObject
     """The environment with its plan, closed afterwards; an object of somebody's stays open.
 
     `options` as in `evaluate`; `environment_args` are those of a class or function. Raises
-    NotAnEnvironment; UsageError, also for `workers`, as another process has no copy of the object.
+    NotAnEnvironment; UsageError, also for `workers` if other processes cannot make it.
     """
     rest = {"directory": str(Path.cwd()), **options}  # before the object moves elsewhere
     arguments = rest.pop("environment_args", None) or {}
-    if workers := rest.pop("workers", None):
-        raise UsageError(
-            "workers",
-            got=f"{workers} for an object",
-            wanted=(
-                f"an environment's name, such as {PROCEDURE}:file.py:Class, that other "
-                "processes can make too"
-            ),
-        )
+    workers = rest.pop("workers", None)
+    suite = given_suite(candidate, arguments)
+    if workers:
+        suite = suite.elsewhere()
     try:
         environment, name = given_environment(
             "benchmark", candidate, arguments, name=f"{PROCEDURE}:gymnasium:CartPole-v1"
@@ -72,7 +68,10 @@ def opened(candidate: object, options: Mapping[str, Any]) -> Iterator[OpenObject
     if not isinstance(environment, Worlds):
         with raising_interrupts(), uninterrupted():
             interruptible(lambda: _look_at(environment, settings.slots or DEFAULT_SLOTS))
-    calls = EnvironmentCalls(LocalEnvironmentPort(environment, declared))
+    port: EnvironmentPort = LocalEnvironmentPort(environment, declared)
+    if workers:
+        port = WorkersPort(suite, workers=workers, name=declared)
+    calls = EnvironmentCalls(port)
     try:
 
         def declare(slots: int) -> Declared:

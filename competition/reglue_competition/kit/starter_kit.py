@@ -91,7 +91,8 @@ class Rehearsal:
 def rehearsal(benchmark: PlannedBenchmark) -> Rehearsal:
     """The rehearsal of a benchmark that was planned without a secret."""
     plan, settings = benchmark.plan, benchmark.settings
-    spec = suite_of(plan, settings).build().spec
+    with suite_of(plan, settings).opened() as suite:
+        spec = suite.spec
     is_hidden = not _is_public(benchmark)
     name, target = f"`{benchmark.entry.benchmark}`", shlex.quote(benchmark.entry.benchmark)
     options: dict[str, Any] = {

@@ -12,6 +12,7 @@ from glue_server.rpc.gateways.agent_gateway import AgentGateway
 from reglue.errors import UsageError, settings_of
 from reglue.spec import TaskSpec
 from reglue_bench.benchmark.benchmark import Benchmark, make_plan
+from reglue_bench.benchmark.declared import declared_repeatable
 from reglue_bench.plans.keys import cell_key
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import PROCEDURES, procedure_of
@@ -128,6 +129,11 @@ def _plan_benchmark(
     settings = settings.model_copy(update={"run_budget": seconds})
     _check_actions(place, plan, spec)
     _check_failure(place, plan)
+    if not declared_repeatable(plan):
+        raise UsageError(
+            got=f"{place}: an environment that says that it is not repeatable",
+            wanted="one whose cells decide its episodes, as teams are compared on the same ones",
+        )
     if shows_tasks(plan) and not definition.agents_see.tasks:
         raise UsageError(
             f"{place}: shows agents which task they play, but agents_see.tasks is false: give "

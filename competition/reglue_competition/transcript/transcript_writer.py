@@ -102,6 +102,8 @@ def _header(ledger: LedgerReader, run: RunIdentity) -> Header:
     about = ledger.about
     plan = Plan.from_json(about["plan"])
     settings = Settings.model_validate_json(about["settings"])
+    with suite_of(plan, settings).opened() as suite:
+        spec = spec_to_bytes(suite.spec).hex()
     return Header(
         competition=run.competition,
         phase=run.phase,
@@ -115,7 +117,7 @@ def _header(ledger: LedgerReader, run: RunIdentity) -> Header:
         plan=about["plan"],
         cell_key=about["cell key"],
         start_key=about["secret"],
-        spec=spec_to_bytes(suite_of(plan, settings).build().spec).hex(),
+        spec=spec,
         code=code_sha256(plan, settings),
         versions={
             name.removeprefix("version "): version

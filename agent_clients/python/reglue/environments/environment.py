@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
@@ -26,7 +26,7 @@ from reglue.environments.validation import (
     conforming_step,
     say_unknown_names,
 )
-from reglue.environments.world import Cell, Restorable, Seeded, Step, Suite, World
+from reglue.environments.world import Cell, Restorable, Seeded, Step, Suite, World, close_suite
 from reglue.errors import (
     IllegalAction,
     NotAnEnvironment,
@@ -259,6 +259,7 @@ class Worlds(Environment):
         self.max_slots = int(getattr(suite, "max_slots", self.max_slots))
         self.raw_actions = bool(getattr(suite, "raw_actions", self.raw_actions))
         self._suite = suite
+        self._is_open = True
         self._worlds: dict[int, World] = {}
         self._write_themselves: bool | None = None  # all of them; None: not known yet
         self._has_tasks = True  # of which one may be played beside another
@@ -282,7 +283,8 @@ class Worlds(Environment):
         return self._suite.standardizes
 
     def env_init(self, slots: int) -> TaskSpec:
-        self.env_cleanup()
+        self._close_worlds()
+        self._is_open = True
         self._standard = None
         self._has_tasks = len(self.variants) > 1
         return conforming_spec(self._suite.spec).with_slots(slots)
@@ -456,10 +458,18 @@ class Worlds(Environment):
         return self._world_of(slot)
 
     def env_cleanup(self) -> None:
-        """Close every world."""
-        for world in self._worlds.values():
-            world.close()
-        self._worlds = {}
+        """Close every world, then their suite, also if one of them fails."""
+        is_open, self._is_open = self._is_open, False
+        with ExitStack() as closing:
+            if is_open:
+                closing.callback(close_suite, self._suite)
+            closing.callback(self._close_worlds)
+
+    def _close_worlds(self) -> None:
+        worlds, self._worlds = self._worlds, {}
+        with ExitStack() as closing:
+            for world in reversed(worlds.values()):
+                closing.callback(world.close)
 
     def _are(self, kind: type) -> bool:
         """Whether its worlds are of a kind. False if no world can be made: the start's fault says

@@ -98,11 +98,14 @@ class Rendered(Protocol):
 class Suite(Protocol):
     """Makes the worlds of one process, which may share what is expensive to build.
 
-    Three optional attributes:
+    Four optional attributes:
     - `tells_success = False`: its episodes never report success, so the score is the mean return;
     - `max_slots`: the most worlds that it can make;
     - `raw_actions = True`: its worlds get actions outside a Box unclipped, to clip them or to
-      charge for them. Otherwise Reglue clips actions before.
+      charge for them. Otherwise Reglue clips actions before;
+    - `close()`: releases what the suite itself holds, such as a simulator that its worlds share. It
+      is called once, after the worlds are closed, and once where only the spec was asked for. Who
+      begins again after that asks for new worlds.
     """
 
     @property
@@ -121,3 +124,9 @@ class Suite(Protocol):
 
     def world(self) -> World:
         """A world for one more slot."""
+
+
+def close_suite(suite: Suite) -> None:
+    """Call its `close`, if it has one."""
+    if callable(close := getattr(suite, "close", None)):
+        close()

@@ -40,14 +40,15 @@ _LOCAL = "reglue.training"
 """The group of entry points `calls` and `spec`, which play benchmarks here."""
 
 
-def make(where: str | None = None, benchmark: str | None = None, **options: Any) -> GlueEnv:
+def make(where: object = None, benchmark: object = None, **options: Any) -> GlueEnv:
     """Make a `gymnasium.Env` of a glue's episodes, or of a benchmark's training goals.
 
     Args:
         where: A glue's address (`host:port` or a join string), which is connected to as an agent;
             or the name of a benchmark or an environment (`"MT10"`, `"gymnasium:CartPole-v1"`,
-            `"file.py:Class"`), whose training goals are then played here, without end. By default
-            the address in the environment variable REGLUE_ADDRESS.
+            `"file.py:Class"`), whose training goals are then played here, without end; or an
+            environment as `reglue.evaluate` takes it: an object, a class, or a function that makes
+            one. By default the address in the environment variable REGLUE_ADDRESS.
         benchmark: What the glue has to play; its observations and actions are compared. Without
             an address, as `where`.
         options: At a glue those of `connect`: token, ca, tls_name, name, connect_timeout_s,
@@ -75,10 +76,10 @@ make.metadata = {"render_modes": ["rgb_array"]}  # type: ignore[attr-defined]
 
 
 def make_vec(
-    where: str | None = None,
+    where: object = None,
     num_envs: int | None = None,
     *,
-    benchmark: str | None = None,
+    benchmark: object = None,
     autoreset_mode: Mode = AutoresetMode.NEXT_STEP,
     **options: Any,
 ) -> GlueVectorEnv:
@@ -113,18 +114,12 @@ def make_vec(
 
 
 def _session(
-    where: str | None, benchmark: str | None, slots: int | None, options: dict[str, Any]
+    where: object, benchmark: object, slots: int | None, options: dict[str, Any]
 ) -> SteppedSession:
-    names: tuple[object, ...] = (where, benchmark)
-    for name in names:
-        if not isinstance(name, str | None):
-            own = f"file.py:{name.__name__ if isinstance(name, type) else 'Class'}"
-            wanted = f"an address, or a name such as 'MT10', 'gymnasium:CartPole-v1' or {own!r}"
-            raise BadArgument(got=brief(name), wanted=wanted)
     address, benchmark = _address_and_benchmark(where, benchmark)
     if address is None:
-        assert benchmark is not None
-        _check_name(benchmark)
+        if isinstance(benchmark, str):
+            _check_name(benchmark)
         local = _entry("calls")(benchmark, slots, **options)
         return SteppedSession(local.calls, local)
     if options.pop("render_mode", None) is not None:
@@ -157,17 +152,17 @@ def _check_name(benchmark: str) -> None:
         raise BadArgument(got=repr(benchmark), wanted=f"{name!r}; or gymnasium.make({spec.id!r})")
 
 
-def _address(where: str | None, benchmark: str | None) -> str | None:
+def _address(where: object, benchmark: object) -> str | None:
     """The glue's, whose session cannot be copied; None if the episodes are played here."""
     return _address_and_benchmark(where, benchmark)[0]
 
 
-def _address_and_benchmark(
-    where: str | None, benchmark: str | None
-) -> tuple[str | None, str | None]:
+def _address_and_benchmark(where: object, benchmark: object) -> tuple[str | None, object]:
     """The address, if there is one, and the benchmark. Raises UsageError."""
-    if where is not None and (benchmark is not None or _ADDRESS.fullmatch(where)):
+    if isinstance(where, str) and (benchmark is not None or _ADDRESS.fullmatch(where)):
         return where, benchmark
+    if where is not None and benchmark is not None:
+        raise BadArgument(got=brief(where), wanted="an address, as there is a benchmark, too")
     if where is not None:
         return None, where
     address = os.environ.get("REGLUE_ADDRESS")
@@ -222,14 +217,14 @@ def _entry(name: str) -> Any:
     raise MissingExtra("a benchmark played here", "server", "reglue_bench")
 
 
-def _check_plays(spec: TaskSpec, benchmark: str) -> None:
+def _check_plays(spec: TaskSpec, benchmark: object) -> None:
     """Raise UsageError if a session's tensors are not the benchmark's."""
     wanted: TaskSpec = _entry("spec")(benchmark)
     for what in ("observations", "actions"):
         if getattr(spec, what) != getattr(wanted, what):
             raise UsageError(
                 got=f"a session whose {what} are {_tensor_list(getattr(spec, what))}",
-                wanted=f"those of {benchmark}: {_tensor_list(getattr(wanted, what))}",
+                wanted=f"those of {_named(benchmark)}: {_tensor_list(getattr(wanted, what))}",
             )
 
 
@@ -237,9 +232,16 @@ def _tensor_list(tensors: Any) -> str:
     return ", ".join(f"{each.name} {each.dtype}{list(each.shape)}" for each in tensors)
 
 
-def _spec(where: str | None, benchmark: str | None, options: dict[str, Any]) -> EnvSpec:
+def _spec(where: object, benchmark: object, options: dict[str, Any]) -> EnvSpec:
     """The EnvSpec by which Gymnasium makes it again, without the address: it may hold a token."""
     address, benchmark = _address_and_benchmark(where, benchmark)
     if address is not None:
         return env_spec("Session")
-    return env_spec(str(benchmark), benchmark=benchmark, **options)
+    return env_spec(_named(benchmark), benchmark=benchmark, **options)
+
+
+def _named(benchmark: object) -> str:
+    """Its name, or that of its class."""
+    if isinstance(benchmark, str):
+        return benchmark
+    return str(getattr(benchmark, "__name__", type(benchmark).__name__))
