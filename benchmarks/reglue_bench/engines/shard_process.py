@@ -148,6 +148,7 @@ class _Player:
         procedure = procedure_of(self._plan)
         starts, cells = self._shards.starts, self._shards.cells
         self.agents.open()
+        self._parent.send(StillPlaying(self._spent, self.agents.where))
         threading.Thread(target=self._send_steps, name="reglue-steps", daemon=True).start()
         while True:
             shard = self._parent.receive()
@@ -184,7 +185,7 @@ class _Player:
         with suppress(OSError, ParentGone):
             time.sleep(_STEPS_S)
             while not is_stopping():
-                self._parent.send(StillPlaying(self._spent))
+                self._parent.send(StillPlaying(self._spent, self.agents.where))
                 self._send_logs()
                 time.sleep(_STEPS_S)
 
@@ -218,7 +219,14 @@ class _Player:
         return host
 
     def _make_environment(self) -> EnvironmentCalls:
-        return environment_of(self._plan, self._settings, Path(self._shards.folder))
+        shards = self._shards
+        return environment_of(
+            self._plan,
+            self._settings,
+            Path(shards.folder),
+            share=shards.cores,
+            was_lost=shards.was_lost,
+        )
 
     def _admit(self, name: str) -> None:
         self._parent.send(AgentConnected(name))
