@@ -20,6 +20,7 @@ from typing import NoReturn
 from glue_server import EnvironmentCalls, Outcome
 from glue_server.peers.hosts import AgentPeer
 from glue_server.processes.child import Parent, ParentGone, exit_after, inherited_channel
+from glue_server.processes.crash_reports import crashes_reported
 from glue_server.processes.interrupts import interruptible, is_stopping
 from glue_server.processes.message_codec import unexpected
 from reglue.errors import AgentFault, EnvironmentFault, UsageError
@@ -91,7 +92,7 @@ def _play(parent: _Parent) -> None:
     shards = parent.receive()
     if not isinstance(shards, ShardSettings):
         raise unexpected(shards)
-    with ExitStack() as closing:
+    with crashes_reported(), ExitStack() as closing:
         if not shards.folder:
             folder = closing.enter_context(TemporaryDirectory(prefix="reglue-shard-"))
             shards = _settled(shards, Path(folder).resolve())
