@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from env_adapters.mujoco import how_to_draw
+from env_adapters.mujoco import defer_glfw, how_to_draw
 from reglue.errors import BadArgument, CannotLoad, MissingExtra, UnknownName, UsageError
 
 # Modules and environments are Any: we set attributes that are no part of Gymnasium's interface.
@@ -101,6 +101,7 @@ def _ids() -> list[str]:
 def _make(name: str, options: dict[str, Any], fix_goal: Callable[[Any, Any], Any] | None) -> Any:
     takes_goal = fix_goal is not None and re.match(_ROBOTICS, name)
     fixed_goal = options.pop("fixed_goal", None) if takes_goal else None
+    defer_glfw()
     env = gymnasium().make(name, disable_env_checker=True, **options)
     return env if fix_goal is None or fixed_goal is None else fix_goal(env, fixed_goal)
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from importlib import import_module
+from importlib.util import find_spec, module_from_spec
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -52,6 +55,33 @@ class IntegrationState:
         # mj_forward computes the positions, but also replaces the solver's warm start, which
         # is part of the state: so set that again.
         self.write(state)
+
+
+def defer_glfw() -> None:
+    """Let GLFW load when it is first used, and not whenever MuJoCo or its environments do.
+
+    It starts a process to find its library, and takes a sixth of the time in which Meta-World
+    loads. Only what draws uses it.
+    """
+    if "glfw" in sys.modules or (spec := find_spec("glfw")) is None:
+        return
+    module = module_from_spec(spec)
+    module.__class__ = _LoadedByUse
+    sys.modules["glfw"] = module
+
+
+class _LoadedByUse(ModuleType):
+    """A module that runs when somebody asks for what it defines; `import` asks for dunders."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        self.__class__ = ModuleType
+        spec = self.__spec__
+        assert spec is not None, "it was made from one"
+        assert spec.loader is not None, "a package that is found has one"
+        spec.loader.exec_module(self)
+        return getattr(self, name)
 
 
 def make_renderer(model: Any, height: int, width: int) -> Any:

@@ -12,6 +12,7 @@ from typing import Unpack
 
 from env_adapters.suites import is_schedule
 from glue_server import CRASHED, LOST
+from glue_server.processes.crash_reports import crashes_reported
 from glue_server.processes.interrupts import interruptible, raising_interrupts, uninterrupted
 from reglue.agents.agent import Agent
 from reglue.environments.environment import Environment
@@ -117,7 +118,12 @@ def evaluate(
     watcher = watcher or NullObserver()
     out = None if out is None else Path(out).absolute()  # an environment may move elsewhere
     is_kept = out is not None
-    with interrupts_raised(out), unchanged_randomness(), ExitStack() as closing:
+    with (
+        interrupts_raised(out),
+        unchanged_randomness(),
+        crashes_reported(),
+        ExitStack() as closing,
+    ):
         if isinstance(benchmark, str):
             settings = read_settings(benchmark=benchmark, **named, **options)
             result = _play(
@@ -256,7 +262,7 @@ def plan_and_start(
     procedure, waits = benchmark.source.procedure, benchmark.source.waits
     if waits:
         Ledger.check_vacant(folder)
-    with RunServer(settings, watcher.say, environment=waits) as server:
+    with crashes_reported(), RunServer(settings, watcher.say, environment=waits) as server:
         resolved = benchmark.resolve(
             settings.secret,
             declare=lambda slots: server.declared(slots, procedure),
@@ -299,7 +305,7 @@ def resume(
     schedule's file that has been edited since. A run that was begun elsewhere, and names code
     that is not Reglue's, is refused by NotTrusted, unless there is `trust_code`.
     """
-    with Ledger(folder) as ledger:
+    with crashes_reported(), Ledger(folder) as ledger:
         before = Settings.model_validate_json(ledger.about["settings"])
         new_agent = bool(overrides.get("agent") or overrides.get("agent_cmd"))
         check_resumable(folder, ledger.about, new_agent=new_agent, trust_code=trust_code)

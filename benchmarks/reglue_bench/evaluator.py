@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Self, Unpack
 
 from glue_server import EnvironmentCalls
+from glue_server.processes.crash_reports import crashes_reported
 from reglue.errors import UsageError
 from reglue.tools.loading import check_guarded
 from reglue_bench.benchmark.benchmark import Benchmark
@@ -83,7 +84,7 @@ class Evaluator:
         if isinstance(agent, str):
             raise UsageError(got=f"the name {agent!r}", wanted="an object: evaluate starts agents")
         out = None if out is None else Path(out).absolute()  # an environment may move elsewhere
-        with interrupts_raised(out), unchanged_randomness():
+        with interrupts_raised(out), unchanged_randomness(), crashes_reported():
             result = self._play(agent, out, watcher or NullObserver())
         if raise_faults:
             check_faults(result)

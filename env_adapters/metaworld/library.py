@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from env_adapters.machine_identity import machine_identity
-from env_adapters.mujoco import how_to_draw
+from env_adapters.mujoco import defer_glfw, how_to_draw
 from reglue.errors import MissingExtra, UsageError
 
 # Modules are Any: several names that we need are private to metaworld. The version is pinned, and
@@ -43,6 +43,7 @@ def version(package: str) -> str:
 
 
 def _load(package: str, submodule: str = "") -> Any:
+    defer_glfw()
     try:
         return importlib.import_module(f"{package}.{submodule}" if submodule else package)
     except ModuleNotFoundError as error:

@@ -32,6 +32,7 @@ from glue_server.environment.worker_process import (
 )
 from glue_server.environment.workers import SharedArrays
 from glue_server.processes.child import Channel, inherited_channel
+from glue_server.processes.crash_reports import crashes_reported
 from glue_server.processes.message_codec import unexpected
 from reglue.environments.environment import Environment, Worlds, fault_text
 from reglue.environments.environment_dispatch import play_environment
@@ -52,7 +53,7 @@ def main() -> None:
     channel = inherited_channel(TO_WORKER, listens=False)
     _yield_to_glue()
     worker = None
-    with contextlib.suppress(EOFError, OSError):
+    with crashes_reported(), contextlib.suppress(EOFError, OSError):
         suite = channel.receive()
         if not isinstance(suite, SuiteName):
             raise unexpected(suite)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import faulthandler
 import re
-import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -108,7 +105,6 @@ def bench(
         from reglue_bench.terminal.summary import print_summary
 
     output = console(stderr=json)
-    _report_crashes()
     retry: Retry = "all" if retry_faults else "environment" if retry_environment_faults else "none"
     retry_flag = "--retry-faults" if retry_faults else "--retry-environment-faults"
     if benchmark is not None:
@@ -146,13 +142,6 @@ def bench(
 
 
 main = Command(bench)
-
-
-def _report_crashes() -> None:
-    """Have a crash of this process say in whose lines it happened: environments may play here."""
-    if sys.__stderr__ is not None and not faulthandler.is_enabled():
-        with suppress(OSError, ValueError):  # it is closed
-            faulthandler.enable(sys.__stderr__)
 
 
 def _play_seeds(

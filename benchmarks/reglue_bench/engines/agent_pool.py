@@ -228,6 +228,11 @@ class LocalEngine(Engine):
         return self._pool.outside
 
     @property
+    def where(self) -> str:
+        """Of the pool."""
+        return self._pool.where
+
+    @property
     def repetitions(self) -> Sequence[Repetition]:
         """Of the pool's last agent."""
         return [each for each in [self._pool.repetition] if each is not None]

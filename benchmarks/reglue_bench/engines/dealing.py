@@ -6,11 +6,11 @@ import math
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import assert_never
 
-from glue_server import Spent
+from glue_server import LocalEnvironmentPort, Spent
 from glue_server.agent.repetition import Repetition
 from glue_server.processes.child import end_together, readable
 from glue_server.processes.interrupts import hurried, uninterrupted
@@ -85,13 +85,15 @@ class _Player:
     machine: str = ""  # its machine; empty before its first message
     share: _Share | None = None
     spent: ShardSpent = field(default_factory=ShardSpent)
+    where: str = ""  # its environments are, in words
 
 
 class DealingEngine(Engine):
     """Deals a plan's shards to processes, each with an agent and environments of its own.
 
-    What a process that dies had not said is played again by another, as another try. An agent that
-    is lost ends its process.
+    What a process that dies had not said is played again by another, as another try; as its
+    environment may have been the cause, those of later processes are in workers by default. An
+    agent that is lost ends its process.
     """
 
     def __init__(  # noqa: PLR0913 - what its session knows
@@ -131,6 +133,7 @@ class DealingEngine(Engine):
         self._spent_by_ended: list[ShardSpent] = []  # what others had spent
         self._finished_agents = 0  # agents that were not lost
         self._waiting: deque[_Share] = deque()  # that nobody plays
+        self._was_lost = False  # a process, in the midst of a unit
         self._never = 0  # processes that died before they began, one after another
         self._repetitions: list[Repetition] = []
         self._unplaced = 0  # players for which there is no core
@@ -150,6 +153,13 @@ class DealingEngine(Engine):
     def outside(self) -> int:
         """Observations outside of their Box in all processes, as of the last unit of each."""
         return sum(of.outside for of in self._each_spent())
+
+    @property
+    def where(self) -> str:
+        """As the processes said it last."""
+        told = {player.where for player in self._players.values()}
+        here = LocalEnvironmentPort.where
+        return here if here in told else max(told, default="")
 
     @property
     def repetitions(self) -> Sequence[Repetition]:
@@ -266,11 +276,13 @@ class DealingEngine(Engine):
                 if repetition is not None:
                     self._repetitions.append(repetition)
                 self._finished_agents += 1
-            case StillPlaying():
-                pass
+            case StillPlaying(where=where):
+                player.where = where
             case Machine(name):
                 player.machine, self._never = name, 0
-                self._send(player, self._settings(number))
+                settings = self._settings(number)
+                was_lost = settings.was_lost or self._was_lost
+                self._send(player, replace(settings, was_lost=was_lost))
             case LogPart(name, text):
                 with (self._folder / Path(name).name).open("ab") as log:
                     log.write(text)
@@ -320,6 +332,7 @@ class DealingEngine(Engine):
         if not len(shard.left):
             return
         shard.deaths += 1
+        self._was_lost = True
         if shard.deaths == MAX_DEATHS:
             raise EnvironmentFault(
                 f"{MAX_DEATHS} processes died, one after another, that played unit "

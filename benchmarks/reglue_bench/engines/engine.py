@@ -34,6 +34,14 @@ class Engine(ABC):
 
     @property
     @abstractmethod
+    def where(self) -> str:
+        """Where environments are now, in words: in the process that plays, if some are there.
+
+        Empty as long as nobody knows.
+        """
+
+    @property
+    @abstractmethod
     def repetitions(self) -> Sequence[Repetition]:
         """The results of asking agents their first turns again; empty if none was asked."""
 

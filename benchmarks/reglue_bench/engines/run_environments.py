@@ -25,6 +25,7 @@ def make_environment(
     slots: int,
     *,
     workers: int | None,
+    share: int | None = None,
     log_file: Path | None = None,
     timeout_s: float = Timeouts.environment_s,
 ) -> EnvironmentCalls:
@@ -34,6 +35,7 @@ def make_environment(
         workers: Number of processes; 0 keeps them in this one. None: they begin in this one, and
             worlds move to workers, one a core, when measured steps say that it pays. Meta-World's
             are in workers at once; what steps all slots in one call stays here.
+        share: The cores that are theirs, if not all of this process.
         timeout_s: A worker that takes longer for an answer is replaced, seconds. An
             environment in this process has no time limit.
 
@@ -41,14 +43,15 @@ def make_environment(
         UsageError: The suite cannot be built.
         EnvironmentFault: No worker starts.
     """
-    most = min(cores(), slots)  # workers that the measured steps may ask for
+    share = cores() if share is None else share
+    most = min(share, slots)  # workers that the measured steps may ask for
 
     def in_workers(count: int) -> WorkersPort:
         return WorkersPort(suite, workers=count, log_file=log_file, timeout_s=timeout_s)
 
     port: EnvironmentPort
     if workers is None and suite.factory == META_WORLD:  # its models take a second to load
-        port = in_workers(cores())
+        port = in_workers(share)
     elif workers:
         port = in_workers(workers)
     else:
@@ -60,25 +63,32 @@ def make_environment(
 
 
 def environment_of(
-    plan: Plan, settings: Settings, folder: Path, *, was_lost: bool = False
+    plan: Plan,
+    settings: Settings,
+    folder: Path,
+    *,
+    share: int | None = None,
+    was_lost: bool = False,
 ) -> EnvironmentCalls:
     """New environments of a plan, made here. Raises UsageError.
 
     `folder` is the run's, for what workers print. Where a secret hides the cells, environments are
     in processes of their own: what an agent brings about there, such as a crash, ends no run. So
     they are by default if a process `was_lost` before in the midst of an episode, or if the
-    settings limit their time, as nothing limits it in this process.
+    settings limit their time, as nothing limits it in this process. `share` is as for
+    `make_environment`.
     """
     workers = or_default(settings.workers, PROCEDURES[plan.procedure].workers)
     if workers == 0 and plan.cells != PUBLIC:
         workers = 1  # an agent of others could end this process by its environment's
     is_limited = settings.environment_timeout != Timeouts.environment_s
     if workers is None and (was_lost or is_limited or plan.cells != PUBLIC):
-        workers = cores()
+        workers = cores() if share is None else share
     return make_environment(
         suite_of(plan, settings),
         plan.slots,
         workers=workers,
+        share=share,
         log_file=folder / WORKER_LOG,
         timeout_s=settings.environment_timeout,
     )

@@ -26,6 +26,8 @@ class ShardSettings:
     agent_log: str  # the file there for what its agents print
     starts: bytes = field(repr=False)  # the key of start seeds
     cells: bytes | None = field(repr=False)  # the key of cells; None if they are public
+    cores: int  # of the machine that are this process's share
+    was_lost: bool  # a process before it, in the midst of a unit
     facts: Mapping[str, str] = field(default_factory=dict)  # that must hold there too: see `facts`
     files: Mapping[str, bytes] = field(default_factory=dict)
 
@@ -191,6 +193,7 @@ class StillPlaying:
     """Comes now and then, as an episode may take long."""
 
     spent: ShardSpent
+    where: str  # its environments are, in words; empty before they are made
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from typing import NoReturn
 from glue_server import EnvironmentCalls, Outcome
 from glue_server.peers.hosts import AgentPeer
 from glue_server.processes.child import Parent, ParentGone, exit_after, inherited_channel
+from glue_server.processes.crash_reports import crashes_reported
 from glue_server.processes.interrupts import interruptible, is_stopping
 from glue_server.processes.message_codec import unexpected
 from reglue.errors import AgentFault, EnvironmentFault, UsageError
@@ -91,7 +92,7 @@ def _play(parent: _Parent) -> None:
     shards = parent.receive()
     if not isinstance(shards, ShardSettings):
         raise unexpected(shards)
-    with ExitStack() as closing:
+    with crashes_reported(), ExitStack() as closing:
         if not shards.folder:
             folder = closing.enter_context(TemporaryDirectory(prefix="reglue-shard-"))
             shards = _settled(shards, Path(folder).resolve())
@@ -148,6 +149,7 @@ class _Player:
         procedure = procedure_of(self._plan)
         starts, cells = self._shards.starts, self._shards.cells
         self.agents.open()
+        self._parent.send(StillPlaying(self._spent, self.agents.where))
         threading.Thread(target=self._send_steps, name="reglue-steps", daemon=True).start()
         while True:
             shard = self._parent.receive()
@@ -184,7 +186,7 @@ class _Player:
         with suppress(OSError, ParentGone):
             time.sleep(_STEPS_S)
             while not is_stopping():
-                self._parent.send(StillPlaying(self._spent))
+                self._parent.send(StillPlaying(self._spent, self.agents.where))
                 self._send_logs()
                 time.sleep(_STEPS_S)
 
@@ -218,7 +220,14 @@ class _Player:
         return host
 
     def _make_environment(self) -> EnvironmentCalls:
-        return environment_of(self._plan, self._settings, Path(self._shards.folder))
+        shards = self._shards
+        return environment_of(
+            self._plan,
+            self._settings,
+            Path(shards.folder),
+            share=shards.cores,
+            was_lost=shards.was_lost,
+        )
 
     def _admit(self, name: str) -> None:
         self._parent.send(AgentConnected(name))

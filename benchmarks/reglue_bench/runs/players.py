@@ -19,7 +19,6 @@ from reglue_bench.engines.shard import FROM_SHARD, FromShard, ShardSettings
 from reglue_bench.placement.placed_worker import FROM_ENVIRONMENT, PROCESS, FromEnvironment
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import TRAINING, procedure_of
-from reglue_bench.procedures.procedure import or_default
 from reglue_bench.run_folder import AGENT_LOG
 from reglue_bench.runs.run import Request, is_recorded
 from reglue_bench.settings import AGENT_WAIT, LOCAL, Settings
@@ -92,26 +91,25 @@ def shard_settings(
     players: Players[FromShard],
     starts: bytes,
     cells: bytes | None,
+    *,
+    was_lost: bool,
 ) -> Callable[[int], ShardSettings]:
     """What each process that plays a share is told, by its number from 1.
 
-    `starts` and `cells` are the keys of start seeds and of cells.
+    `starts` and `cells` are the keys of start seeds and of cells. Whether a process of this run
+    `was_lost` in the midst of a unit decides where environments are.
     """
-    run_settings, workers = request.settings, procedure_of(request.plan).workers
-    share = 1 if players.elsewhere else max(1, cores() // players.most)
     # Each has a server of its own, for the programs that it starts.
-    changes = {
-        "listen": "127.0.0.1:0",
-        "advertise": None,
-        "workers": or_default(run_settings.workers, or_default(workers, share)),
-    }
+    changes = {"listen": "127.0.0.1:0", "advertise": None}
     settings = ShardSettings(
-        settings=run_settings.model_copy(update=changes).model_dump(mode="json"),
+        settings=request.settings.model_copy(update=changes).model_dump(mode="json"),
         plan=request.plan.to_json(),
         folder=str(folder.absolute()),
         agent_log=AGENT_LOG,
         starts=starts,
         cells=cells,
+        cores=1 if players.elsewhere else max(1, cores() // players.most),
+        was_lost=was_lost,
     )
     return partial(_numbered, _portable(settings, request.plan) if players.elsewhere else settings)
 

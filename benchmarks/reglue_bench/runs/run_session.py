@@ -181,9 +181,12 @@ class Session:
 
     def _dealing(self, players: Players[FromShard]) -> DealingEngine:
         procedure = self._procedure
+        settings = shard_settings(
+            self._request, self._folder, players, self._starts, self._cells, was_lost=self._was_lost
+        )
         return DealingEngine(
             players,
-            shard_settings(self._request, self._folder, players, self._starts, self._cells),
+            settings,
             procedure.agents,
             lambda unit, k: self._order(unit, procedure.cell(unit, k)),
             folder=self._folder,
@@ -303,7 +306,7 @@ class Session:
             plan,
             todo.units,
             executed=lambda: self._engine.executed,
-            limits=lambda: limits_text(self._request.settings, self._pool.where),
+            limits=lambda: limits_text(self._request.settings, self._engine.where),
         )
         self._watcher.begin(begun)
         for unit, attempt in todo.tried.items():

@@ -17,6 +17,7 @@ import pytest
 from reglue_bench.cli.shared_flags import new_folder
 from reglue_bench.results.result import read_result
 from reglue_bench.results.scores import PerformanceScore
+from reglue_bench.run_folder import WORKER_LOG
 from reglue_bench.runs.ledger import Ledger
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.benching import commanded
@@ -287,8 +288,10 @@ def test_a_crash_in_this_process_names_its_lines_and_is_resumed_in_workers(tmp_p
     assert played.returncode == -signal.SIGSEGV
     assert "Segmentation fault" in played.stderr
     assert f'"{file}", line 9 in step' in played.stderr
+    assert "Thread 0x" not in played.stderr, "no other thread crashed"
     resumed = reglue("bench", "--resume", str(run))
     assert resumed.returncode == 1
+    assert f'"{file}", line 9 in step' in (run / WORKER_LOG).read_text()
     [row] = read_result(run).episodes
     assert row.status == "crashed"
 

@@ -8,18 +8,23 @@ from typing import Any
 import pytest
 
 import reglue
+from glue_server import Outcome
 from glue_server.timeouts import Timeouts
 from reglue_bench.engines import run_environments
 from reglue_bench.results.result import Result
+from reglue_bench.run_folder import WORKER_LOG
 from reglue_bench.runs.notes import limits_text
+from reglue_bench.runs.observer import NullObserver, RunStarted
 from reglue_bench.settings import Settings
 from tests.glue_server.playing import PromptWorkers
 from tests.programs import program
 from tests.reglue_bench.agents import Seeded
+from tests.reglue_bench.toys import joining
 
 CORRIDOR = "multi-task:tests.worlds:Corridor"
 SOLVED = {"walk": [1, 3, 0, 5, 2, 4], "run": [0, 2, 4, 0, 1, 3]}
 HERE = "this process"
+SEEDED = joining("Seeded")
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +34,7 @@ def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def play(benchmark: str = CORRIDOR, **options: Any) -> Result:
     arguments = {"environment_args": {"solved": SOLVED}, "num_episodes": 12, "slots": 4}
-    return reglue.evaluate(benchmark, Seeded(), **{**arguments, **options})
+    return reglue.evaluate(benchmark, **{"agent": Seeded(), **arguments, **options})
 
 
 def rows_of(result: Result) -> list[Any]:
@@ -113,6 +118,57 @@ def test_a_run_whose_process_was_ended_by_its_environment_is_resumed_in_workers(
     assert not fuse.read_text()
     assert "2 workers" in result.environments_in
     assert rows_of(result) == rows_of(play())
+
+
+def copies(out: Path, benchmark: str = CORRIDOR, **options: Any) -> Result:
+    """A run of two copies of an agent, each in a process of its own."""
+    return play(benchmark, agent=None, agent_cmd=SEEDED, agents=2, processes=2, out=out, **options)
+
+
+class Limits(NullObserver):
+    """Notes what it is told of limits when an episode ends."""
+
+    def begin(self, begun: RunStarted) -> None:
+        self._limits, self.texts = begun.limits, set[str]()
+
+    def outcome(self, outcome: Outcome, phase: str) -> None:
+        self.texts.add(self._limits())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("secret", [None, "a secret of a host, long enough"])
+def test_beside_copies_of_an_agent_they_are_in_workers_only_with_a_secret(
+    tmp_path: Path, secret: str | None
+) -> None:
+    watcher = Limits()
+    assert copies(tmp_path / "run", secret=secret, watcher=watcher).complete
+    assert (tmp_path / "run" / WORKER_LOG).exists() == bool(secret)
+    (text,) = watcher.texts
+    assert ("Ctrl-C" in text) == (secret is None)
+
+
+@pytest.mark.slow
+def test_copies_play_the_same_rows_with_a_worker_and_without(tmp_path: Path) -> None:
+    without, with_one = copies(tmp_path / "0"), copies(tmp_path / "1", workers=1)
+    assert not (tmp_path / "0" / WORKER_LOG).exists()
+    assert (tmp_path / "1" / WORKER_LOG).exists()
+    assert rows_of(without) == rows_of(with_one)
+
+
+@pytest.mark.slow
+def test_once_a_copys_process_has_died_the_next_has_its_environments_in_workers(
+    tmp_path: Path,
+) -> None:
+    """They may have ended it. In a worker a crash is that episode's alone."""
+    fuse = tmp_path / "fuse"
+    fuse.write_text("...")  # one or both of the first processes, and then workers
+    arguments = {"solved": SOLVED, "fuse": str(fuse)}
+    trapdoor = "multi-task:tests.worlds:Trapdoor"
+    result = copies(tmp_path / "run", trapdoor, environment_args=arguments)
+    assert result.complete
+    assert not fuse.read_text()
+    assert 1 <= len(result.events) <= 2
+    assert (tmp_path / "run" / WORKER_LOG).exists()
 
 
 def test_what_limits_an_environment_is_told_as_it_is() -> None:
