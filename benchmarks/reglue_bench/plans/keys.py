@@ -16,9 +16,8 @@ import hashlib
 import hmac
 import json
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -85,36 +84,11 @@ def shuffled(numbers: Iterable[int], key: bytes, label: str = "unit") -> npt.NDA
     The order of two numbers does not depend on the others. Another `label` gives another order.
     """
 
-    hashed = keyed_hash(key)
-
     def digest_of(number: int) -> int:
-        return int.from_bytes(hashed(f"reglue {label} {number}")[:8], "big")
+        digest = hmac.digest(key, f"reglue {label} {number}".encode(), hashlib.sha256)
+        return int.from_bytes(digest[:8], "big")
 
     return np.argsort(np.fromiter(map(digest_of, numbers), np.uint64), kind="stable")
-
-
-_BLOCK_BYTES = 64  # of SHA-256
-
-
-@lru_cache(maxsize=8)
-def keyed_hash(key: bytes) -> Callable[[str], bytes]:
-    """HMAC-SHA256 of texts under one key, for many of them: a few microseconds each are the key's.
-
-    Source: RFC 2104.
-    """
-    padded = (key if len(key) <= _BLOCK_BYTES else hashlib.sha256(key).digest()).ljust(
-        _BLOCK_BYTES, b"\0"
-    )
-    inner, outer = (hashlib.sha256(bytes(each ^ pad for each in padded)) for pad in (0x36, 0x5C))
-
-    def hashed(text: str) -> bytes:
-        of_text = inner.copy()
-        of_text.update(text.encode())
-        of_both = outer.copy()
-        of_both.update(of_text.digest())
-        return of_both.digest()
-
-    return hashed
 
 
 def _master(secret: str) -> bytes:

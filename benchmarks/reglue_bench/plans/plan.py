@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -12,7 +13,7 @@ from env_adapters import Cell, SuiteName
 from glue_server import Order
 from reglue.messages.agent_messages import Phase
 from reglue.messages.value import value
-from reglue_bench.plans.keys import PUBLIC, keyed_hash
+from reglue_bench.plans.keys import PUBLIC
 
 Parameter = bool | int | float | str
 
@@ -147,7 +148,7 @@ class Plan:
         start_label = f"{unit} {cell.k}"
         if seed_label := self._seed_label(cell):
             start_label = f"{seed_label} {self.training_key} {cell.seed_from}"
-        start = keyed_hash(starts)(f"reglue start {start_label}")
+        start = hmac.digest(starts, f"reglue start {start_label}".encode(), hashlib.sha256)
         return Order(
             unit=unit,
             k=cell.k,
@@ -181,7 +182,7 @@ class Plan:
         if cell_key is None:
             digest = hashlib.sha256(label.encode()).digest()
         else:
-            digest = keyed_hash(cell_key)(label)
+            digest = hmac.digest(cell_key, label.encode(), hashlib.sha256)
         number = int.from_bytes(digest[:8], "little") >> 1
         return number if cell.reset is None else number >> 32
 
