@@ -39,6 +39,8 @@ class GivenSuite(SuiteName):
 
     __slots__ = ("_candidate",)  # no field: it is not in a plan's JSON
 
+    _candidate: object
+
     def __init__(self, candidate: object, arguments: Mapping[str, Any]) -> None:
         super().__init__(brief(candidate), dict(arguments))
         object.__setattr__(self, "_candidate", candidate)

@@ -185,9 +185,11 @@ class Glue(Routines):
             return host.port()
         port: EnvironmentPort
         if self._workers:
-            is_name, timeout_s = isinstance(named, str), self._timeouts.environment_s
-            suite = suite_name(named, arguments) if is_name else given_suite(named, arguments)
-            name = named if is_name else suite.factory
+            if isinstance(named, str):
+                name, suite = named, suite_name(named, arguments)
+            else:
+                name, suite = "", given_suite(named, arguments)
+            timeout_s = self._timeouts.environment_s
             port = WorkersPort(suite, workers=self._workers, name=name, timeout_s=timeout_s)
         else:
             port = LocalEnvironmentPort(*_local(named, arguments))

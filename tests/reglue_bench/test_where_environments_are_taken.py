@@ -98,7 +98,7 @@ def workers(environment: object) -> None:
 
 def named(environment: object) -> None:
     """What commands, bake-offs and competitions do with the text that they read."""
-    Settings(benchmark=behind(environment), agent="random")  # type: ignore[arg-type]
+    Settings(benchmark=behind(environment), agent="random")
     make_plan(Settings(benchmark=f"evaluate:{environment}"))
 
 
