@@ -76,7 +76,7 @@ class _LoadedByUse(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        self.__class__ = ModuleType
+        self.__class__ = ModuleType  # type: ignore[assignment]  # as any module from now on
         spec = self.__spec__
         assert spec is not None, "it was made from one"
         assert spec.loader is not None, "a package that is found has one"

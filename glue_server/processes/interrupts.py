@@ -19,6 +19,7 @@ from types import FrameType
 from typing import NoReturn
 
 from reglue.errors import is_interrupt
+from reglue.tracebacks import authors_place
 
 CLOSING_S = 1.4
 """How long all that closes after Ctrl-C may take together."""
@@ -71,6 +72,7 @@ def interruptible(function: Callable[[], None]) -> bool:
         if _is_main():
             _stop.has_ended = True
         _here.was_interrupted = True
+        _here.interrupted_in = authors_place(error, besides=__file__)
         return True
     return False
 
@@ -80,16 +82,21 @@ def raising_interrupts() -> Iterator[None]:
     """Raise KeyboardInterrupt after these lines if Ctrl-C ended or missed a part of them.
 
     `interruptible` says that it ended its function, and lines that are ending anyway forget a
-    Ctrl-C, so that a command can show what was done. A program is to end by it.
+    Ctrl-C, so that a command can show what was done. A program is to end by it. Its note names the
+    line of an author's code that was ended, which may have hung.
     """
     before, _here.was_interrupted = _here.was_interrupted, False
+    _here.interrupted_in = ""
     try:
         yield
         is_left = _here.was_interrupted
     finally:
         _here.was_interrupted = before
     if is_left:
-        raise KeyboardInterrupt
+        interrupt = KeyboardInterrupt()
+        if place := _here.interrupted_in:
+            interrupt.add_note(f"Ctrl-C came while this line ran: {place}")
+        raise interrupt
 
 
 def raise_stop(error: BaseException) -> None:
@@ -166,6 +173,7 @@ class _Here(threading.local):
 
     may_stop = False  # it is within `interruptible`
     was_interrupted = False  # and that was ended, since `raising_interrupts` began
+    interrupted_in = ""  # the line of an author's code that ran then
 
 
 _here = _Here()

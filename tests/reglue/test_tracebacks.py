@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
 import pytest
 
+import reglue
 from glue_server import Glue
 from reglue.agents.agent import Policy, play
 from reglue.errors import AgentFault, NotAnAgent
 from reglue.messages.agent_messages import NO_ENDS, NO_STARTS, NO_STEPS, Phase, Turn
-from reglue.tracebacks import explained
+from reglue.tracebacks import authors_place, explained
 
 TURN = Turn(Phase.TRAIN, NO_ENDS, NO_STEPS, NO_STARTS, np.zeros(0), {})
 
@@ -79,3 +81,19 @@ def test_an_error_of_our_own_keeps_its_frames() -> None:
     assert error.__traceback__ is not None
     ours = error.with_traceback(error.__traceback__.tb_next)  # without the one of this test
     assert frames_of(explained(ours)) == ["play"]
+
+
+@pytest.mark.parametrize(
+    ("call", "place"),
+    [
+        (lambda: inner(0), "in inner"),
+        (lambda: json.loads("{"), "in <lambda>"),  # Python's library runs for its caller
+        (lambda: reglue.evaluate("no such benchmark", fails), ""),
+    ],
+)
+def test_the_line_that_ran_is_an_authors_unless_it_was_ours(call: Any, place: str) -> None:
+    with pytest.raises(Exception) as raised:  # noqa: PT011 - of three kinds
+        call()
+    told = authors_place(raised.value, besides="")
+    assert told.rpartition(", ")[-1] == place
+    assert told.startswith(__file__ if place else "")

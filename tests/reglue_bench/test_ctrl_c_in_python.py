@@ -104,7 +104,8 @@ def play(benchmark: Any = CART_POLE, agent: Any = zeros, **options: Any) -> Resu
 def test_an_evaluation_closes_all_and_raises(workers: int, raise_faults: bool) -> None:
     with nothing_left(), pytest.raises(KeyboardInterrupt) as raised:
         play(agent=DoesInTurn(), workers=workers, raise_faults=raise_faults)
-    assert not hasattr(raised.value, "__notes__")  # there is nothing to continue
+    [note] = raised.value.__notes__  # there is nothing to continue
+    assert f"{__file__}, line " in note
 
 
 @pytest.mark.parametrize("benchmark", [Does, Does(), lambda: Does()])  # noqa: PLW0108
@@ -119,7 +120,8 @@ def test_the_note_says_how_the_run_goes_on(tmp_path: Path) -> None:
     options["environment_args"] = {"sound": 3}
     with pytest.raises(KeyboardInterrupt) as raised:
         play(Does, out=folder, **options)
-    [note] = raised.value.__notes__
+    place, note = raised.value.__notes__
+    assert f"{__file__}, line " in place
     assert repr(str(folder)) in note
     assert "resume=True" in note
     assert read_result(folder).coverage.cells_completed == 3
@@ -148,7 +150,7 @@ def test_an_evaluator_keeps_what_was_finished(tmp_path: Path) -> None:
         pytest.raises(KeyboardInterrupt) as raised,
     ):
         evaluator(DoesInTurn(turn=20), out=tmp_path / "run")
-    assert str(tmp_path) in raised.value.__notes__[0]
+    assert str(tmp_path) in raised.value.__notes__[-1]
     options: dict[str, Any] = {"slots": 1, "workers": 0, "out": tmp_path / "run"}
     assert play(agent=DoesInTurn(turn=0), resume=True, **options).complete
 

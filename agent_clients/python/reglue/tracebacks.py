@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from traceback import FrameSummary, StackSummary, TracebackException
+from traceback import FrameSummary, StackSummary, TracebackException, extract_tb
 
 from reglue.errors import ReglueError, error_text
 
@@ -22,6 +22,30 @@ def explained(error: BaseException) -> str:
     trace = TracebackException.from_exception(error)
     _keep_authors(trace, _folders())
     return "".join(trace.format()).rstrip()
+
+
+def authors_place(error: BaseException, *, besides: str) -> str:
+    """The line of an author's code that ran when `error` was raised; empty if it was ours.
+
+    Frames of the file `besides`, such as a signal's handler, and those of Python's own library
+    do not count.
+    """
+    ours = _folders()
+    for frame in reversed(extract_tb(error.__traceback__)):
+        if frame.filename == besides or _is_standard(frame.filename):
+            continue
+        if frame.filename.startswith(ours):
+            break
+        return f"{frame.filename}, line {frame.lineno}, in {frame.name}"
+    return ""
+
+
+def _is_standard(filename: str) -> bool:
+    """Whether Python came with the file."""
+    if filename.startswith("<frozen "):
+        return True
+    folder = os.path.dirname(os.__file__) + os.sep  # noqa: PTH120 - a text
+    return filename.startswith(folder) and "site-packages" not in filename
 
 
 def _keep_authors(trace: TracebackException, ours: tuple[str, ...]) -> None:
