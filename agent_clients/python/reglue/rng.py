@@ -56,7 +56,7 @@ class Rng:
         block, skipped = divmod(drawn, _BLOCK)
         # NumPy counts up before it makes a block.
         counter = (episode * _WORDS + block - 1) % _WORDS**4
-        self.bits = np.random.Philox(_Key(seed), counter=counter)
+        self.bits = np.random.Philox(_Key(seed), counter=counter)  # type: ignore[arg-type] # stubs: not its base
         if skipped:
             self.bits.random_raw(skipped)
 

@@ -111,8 +111,8 @@ class SteppedSession:
         self.acts, self.waits, self.untouched = (np.zeros(slots, np.bool_) for _ in range(3))
         self.start_seeds = np.zeros(slots, np.uint64)
         self._everyone = np.arange(slots, dtype=np.uint32).tobytes()
-        # The last order in which a plain turn had all slots, and their places; None: as numbered.
-        self._order, self._places = self._everyone, None
+        self._order = self._everyone  # in which the last plain turn had all slots
+        self._places: Slots | None = None  # the same, as an index; None: as numbered
         self._turn: Turn | None = None  # that waits for its answer
         self._action_slots = np.zeros(0, np.uint32)  # the slots of its rows, in order
         self._nobody = np.zeros(slots, np.bool_)
