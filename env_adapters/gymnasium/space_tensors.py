@@ -89,8 +89,14 @@ class Tensors:
         Raises NotAnEnvironment as `arrays`, and for another shape.
         """
         leaf = self._leaves[0]
-        if self._is_single and type(value) is np.ndarray and leaf.is_own(value):
-            columns[leaf.tensor.name][at] = value  # the common case, in one check
+        if (  # the common case, without another call: it is that of each step
+            self._is_single
+            and type(value) is np.ndarray
+            and value.dtype == leaf.dtype
+            and value.shape == leaf.shape
+            and leaf.start is None
+        ):
+            columns[leaf.tensor.name][at] = value
             return
         arrays = self._views(value)
         for tensor in self.specs:
@@ -167,10 +173,6 @@ class _Leaf:
     is_text: bool
     start: Array | None  # of a MultiDiscrete that is shifted to 0
     limits: tuple[Any, Any] | None  # of what the space contains; None: they do not say it
-
-    def is_own(self, value: Array) -> bool:
-        """Whether `value` is a row of the tensor as it is."""
-        return value.dtype == self.dtype and value.shape == self.shape and self.start is None
 
     def array(self, value: Any) -> Array:
         """May be `value` itself."""

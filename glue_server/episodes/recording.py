@@ -112,6 +112,7 @@ class EpisodeRecording:
         self.orders: dict[int, Order] = {}  # of the slots whose episode is on
         self.free = set(range(slots))  # the other slots
         self._flags = np.zeros(slots, np.uint8)  # ActionFlag bits of the action that is played
+        self._has_flags = False  # any has been set so far; of most runs none is
         self._steps = np.zeros(slots, np.int64)
         self._has_acted = np.zeros(slots, np.bool_)  # an action is recorded that has not landed
         self._most = np.zeros(slots, np.int64)  # steps that the order allows
@@ -169,23 +170,29 @@ class EpisodeRecording:
         at = self._index(slots)
         self._actions[self._places[at]] = checked.packed.view(self._row)[:, 0]
         self._has_acted[at] = True
-        self._flags[at] = 0
+        if self._has_flags:
+            self._flags[at] = 0
         if 1 in checked.clipped.tobytes():
+            self._has_flags = True
             self._clipped[at] += checked.clipped
             self._flags[slots[checked.clipped]] = ActionFlag.CLIPPED
         if checked.defaulted:
+            self._has_flags = True
             self._defaulted[at] += 1
             self._flags[at] = ActionFlag.DEFAULTED
 
     def flags(self, slots: Slots) -> npt.NDArray[np.uint8]:
         """The ActionFlag bits of the actions that are played, (rows,)."""
+        if not self._has_flags:
+            return np.zeros(len(slots), np.uint8)
         return np.array(self._flags[self._index(slots)])
 
     def land(self, slots: Slots, rewards: npt.NDArray[np.float64], success: Flags) -> None:
         """Record what the actions earned."""
         at = self._index(slots)
-        self._rewards[self._places[at]] = rewards
-        self._places[at] += _ONE
+        places = self._places[at]
+        self._rewards[places] = rewards
+        self._places[at] = places + _ONE
         self._steps[at] += _ONE
         self._has_acted[at] = False
         if 1 in success.tobytes():

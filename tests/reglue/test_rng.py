@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import struct
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -188,3 +190,12 @@ def test_an_n_that_no_word_reaches_is_refused_and_draws_nothing(n: int) -> None:
     with raises(BadArgument, got=f"n {n}", wanted="1 to 2**64"):
         rng.below(n)
     assert position(rng) == (3, 4, 0)
+
+
+def test_a_generator_draws_nothing_from_the_operating_system() -> None:
+    """That takes longer than all else, and nobody uses it. Copies draw the same numbers."""
+    bits = Rng(3, 4).bits
+    assert not isinstance(bits.seed_seq, np.random.SeedSequence)
+    copied = copy.deepcopy(np.random.Generator(bits))
+    wanted = np.random.Generator(np.random.Philox(key=3, counter=4 * WORDS - 1))
+    assert copied.random(9).tolist() == wanted.random(9).tolist()

@@ -307,7 +307,7 @@ def test_a_row_more_is_few_calls_more() -> None:
     few, many = calls_of_a_step(2), calls_of_a_step(12)
     rows = 10 * (12 - 2)
     grown = {name: many[name] - few[name] for name in many if many[name] > few[name]}
-    assert grown.keys() <= {"step_into", "_take", "put", "is_own", "conforming_reward"}
+    assert grown.keys() <= {"step_into", "_take", "put", "conforming_reward"}
     assert set(grown.values()) == {rows}
 
 

@@ -111,6 +111,8 @@ class SteppedSession:
         self.acts, self.waits, self.untouched = (np.zeros(slots, np.bool_) for _ in range(3))
         self.start_seeds = np.zeros(slots, np.uint64)
         self._everyone = np.arange(slots, dtype=np.uint32).tobytes()
+        self._order = self._everyone  # in which the last plain turn had all slots
+        self._places: Slots | None = None  # the same, as an index; None: as numbered
         self._turn: Turn | None = None  # that waits for its answer
         self._action_slots = np.zeros(0, np.uint32)  # the slots of its rows, in order
         self._nobody = np.zeros(slots, np.bool_)
@@ -177,7 +179,7 @@ class SteppedSession:
         """
         turn = self._turn
         if turn is not None and self.is_plain:
-            return {name: rows.copy() for name, rows in turn.observations.items()}
+            return {name: self._in_place(rows) for name, rows in turn.observations.items()}
         seen = {name: rows.copy() for name, rows in self._finals.items()}
         at_start = self.untouched.nonzero()[0]
         for name, rows in seen.items():
@@ -274,7 +276,9 @@ class SteppedSession:
     def _answer(self, arrays: Arrays | None, held: Mask, abandoned: Mask | None) -> Actions:
         slots_to_act = self._action_slots
         if self.is_plain and arrays is not None:
-            return Actions(arrays)
+            if self._places is None:
+                return Actions(arrays)
+            return Actions({name: values[self._places] for name, values in arrays.items()})
         if self.is_plain and self._turn is not None:
             slots_to_act = self._turn.steps.slots
         if arrays is None:
@@ -295,18 +299,39 @@ class SteppedSession:
         """The results of `turn`; the last answer held the slots of `held` and abandoned those of
         `abandoned`.
         """
-        slots, self.phase = self.spec.slots, turn.phase
-        is_whole = turn.steps.slots.tobytes() == self._everyone
-        if not is_whole or len(turn.ends) or len(turn.starts) or 1 in held.tobytes():
+        self.phase = turn.phase
+        in_parts = len(turn.ends) or len(turn.starts) or 1 in held.tobytes()
+        if in_parts or not self._are_all(turn.steps.slots):
             return self._read_turn_in_parts(
-                turn, held, np.zeros(slots, np.bool_) if abandoned is None else abandoned
+                turn, held, self._nobody if abandoned is None else abandoned
             )
         if not self.is_plain:
             self.untouched[:] = False
         terminated, truncated = self._masks(2)
-        result = TurnResult(turn.rewards.copy(), terminated, truncated, self._nobody, is_plain=True)
+        rewards = self._in_place(turn.rewards)
+        result = TurnResult(rewards, terminated, truncated, self._nobody, is_plain=True)
         flags = turn.steps.flags
         return _flagged(result, turn.steps.slots, flags) if any(flags.tobytes()) else result
+
+    def _are_all(self, stepped: Slots) -> bool:
+        """Whether all slots have stepped; from then on `_places` is the order of their rows.
+
+        A slot that began an episode later than others comes after them.
+        """
+        if (order := stepped.tobytes()) == self._order:
+            return True
+        if sorted(stepped.tolist()) != [*range(self.spec.slots)]:
+            return False
+        self._order, self._places = order, None if order == self._everyone else stepped
+        return True
+
+    def _in_place(self, rows: Array) -> Array:
+        """A copy of the rows of a plain turn, by slot."""
+        if self._places is None:
+            return rows.copy()
+        own = np.empty_like(rows)
+        own[self._places] = rows
+        return own
 
     def _read_turn_in_parts(self, turn: Turn, held: Mask, abandoned: Mask) -> TurnResult:
         """The results of a turn with ends, starts or held slots, or without some slots."""
