@@ -18,7 +18,7 @@ import numpy as np
 from reglue.environments.environment import Earned, Environment
 from reglue.environments.world import Cell
 from reglue.errors import MissingExtra, NotAnEnvironment, brief
-from reglue.messages.environment_messages import Slots
+from reglue.messages.environment_messages import Slots, index_of
 from reglue.rng import Rng
 from reglue.spec import Array, Arrays, Box, Discrete, TaskSpec, TensorSpec
 
@@ -98,10 +98,10 @@ class JaxBatch(Environment):
 
     def env_step(self, actions: Arrays, slots: Slots) -> Earned:
         """Step all slots, and keep the state of those that are not named."""
-        at = slots.astype(np.intp)
+        at = index_of(slots, len(self._all))
         self._next[at] = actions[_ACTION]
         steps = self._all
-        if len(at) < len(steps):
+        if len(slots) < len(steps):
             steps = np.zeros(len(steps), np.bool_)
             steps[at] = True
         self._carry, answer = self._turn(self._carry, self._next, steps)

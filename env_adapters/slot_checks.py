@@ -23,7 +23,8 @@ def check_slots(environment: Environment, slots: int = 2) -> None:
 
     A start in another slot must change nothing, and neither must a step there, unless the
     environment says `whole_turns`. Afterwards `env_init` is still to be called. An environment that
-    does not play the same alike alone is not judged, nor one that fails: other checks say so.
+    does not play the same alike alone is not judged, nor one that fails: other checks say so. In
+    other slots, one that is not `repeatable` may play otherwise.
 
     Raises NotAnEnvironment, which says what to do.
     """
@@ -35,7 +36,8 @@ def check_slots(environment: Environment, slots: int = 2) -> None:
             return
         beside_start = _second_step(environment, slots, starts=True)
         beside_step = environment.whole_turns or _second_step(environment, slots, steps=True)
-        swaps = beside_step in (True, alone) and _swaps(environment, slots)
+        are_told_apart = environment.repeatable and beside_step in (True, alone)
+        swaps = are_told_apart and _swaps(environment, slots)
     except Exception:  # noqa: BLE001 - somebody's environment; the run tells of it
         return
     name = type(environment).__name__
@@ -83,6 +85,8 @@ def _second_step(
 def _swaps(environment: Environment, slots: int) -> bool:
     """Whether cells play otherwise when each is in the next slot, though twice alike in one."""
     first = _all_slots(environment, slots, 0)
+    if not np.isfinite(first[:, 0]).all():  # a reward that is none: the run tells of it
+        return False
     if not np.array_equal(first, _all_slots(environment, slots, 0), equal_nan=True):
         return False
     moved = np.roll(_all_slots(environment, slots, 1), -1, axis=0)

@@ -236,9 +236,11 @@ def suite_of(
 
 
 def make_suite(make: Callable[..., Any], config: Mapping[str, Any]) -> Any:
-    """Call `make` with `config`. A `gymnasium.Env` becomes a suite; anything else is returned."""
+    """Call `make` with `config`. A `gymnasium.Env` becomes a suite; anything else is returned, also
+    a `VectorEnv` that is an Env, too, as EnvPool's are.
+    """
     first = [made := make(**config)]
-    if not isinstance(made, _env_class()):
+    if not isinstance(made, _env_class()) or isinstance(made, vector_class()):
         return made
 
     def another() -> Any:
@@ -280,6 +282,11 @@ class _NeverClosed:
 def _env_class() -> Any:
     """`gymnasium.Env`; a class without instances if the package was never loaded."""
     return getattr(sys.modules.get("gymnasium"), "Env", ())
+
+
+def vector_class() -> Any:
+    """`gymnasium.vector.VectorEnv`; a class without instances if it was never loaded."""
+    return getattr(sys.modules.get("gymnasium.vector"), "VectorEnv", ())
 
 
 def _name(env: Any) -> str:

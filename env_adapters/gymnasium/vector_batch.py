@@ -3,20 +3,21 @@
 Its episodes are exact, the rows of single environments, in two cases: it resets slots singly
 (`autoreset_mode=DISABLED` and `reset(options={"reset_mask": …})`, Gymnasium 1.3 and later), or its
 class is one whose state can be put back (`_STATES`). One that resets by itself in the same step
-(SAME_STEP) draws its own seeds, and is not repeatable. Source: gymnasium 1.3.0 and 1.4.0.
+(SAME_STEP) draws its own seeds, and is not repeatable; neither is EnvPool's, which is seeded when
+it is made. Source: gymnasium 1.3.0 and 1.4.0, EnvPool 1.2.5.
 """
 
 from __future__ import annotations
 
 import copy
 import inspect
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from env_adapters.gymnasium.gymnasium_suite import vector_class
 from env_adapters.gymnasium.gymnasium_world import reset_seed
 from env_adapters.gymnasium.space_tensors import Tensors
 from env_adapters.gymnasium.task_spec import UNKNOWN
@@ -47,7 +48,7 @@ def batch_of(candidate: object, arguments: Mapping[str, Any], made_by: object) -
 
     Raises NotAnEnvironment for one that resets slots when nobody can know the next actions.
     """
-    kind = _vector_class()
+    kind = vector_class()
     if isinstance(candidate, type) and issubclass(candidate, kind):
         made: Any = candidate
 
@@ -284,8 +285,54 @@ class SameStepBatch(Batch):
         return seen, rewards, terminated, truncated, rest
 
 
+class PoolBatch(Batch):
+    """EnvPool's: it resets and steps the slots of ids, and answers in any order.
+
+    Its seeds are those that it was made with, so that cells do not decide its episodes.
+    """
+
+    whole_turns = False
+    repeatable = False
+
+    def env_start(self, cells: Mapping[int, Cell]) -> Mapping[str, Any]:
+        """Reset these slots."""
+        ids = np.array([*cells], np.int32)
+        observation, info = self._env.reset(ids)
+        return self._named(observation, self._places(info, ids))
+
+    def env_step(self, actions: Arrays, slots: Slots) -> Earned:
+        """Step these slots."""
+        ids = slots.astype(np.int32)
+        observation, *earned, info = self._env.step(self._actions.batch(actions), ids)
+        places = self._places(info, ids)
+        names = ("rewards", "terminated", "truncated")
+        columns = (_column(*pair, ids)[places] for pair in zip(names, earned, strict=True))
+        rewards, terminated, truncated = columns
+        return Earned(rewards, self._named(observation, places), terminated, truncated)
+
+    def _begin(self) -> None:
+        """Nothing: an episode begins where it is told to."""
+
+    def _named(self, observation: Any, places: Array) -> dict[str, Array]:
+        parts = self._observations.parts(observation)
+        tensors = self._observations.specs
+        return {each.name: part[places] for each, part in zip(tensors, parts, strict=True)}
+
+    def _places(self, info: Mapping[str, Any], ids: Array) -> Array:
+        """The rows of `ids` in an answer."""
+        answered = np.asarray(info["env_id"])
+        if not np.array_equal(np.sort(answered), np.sort(ids)):
+            got, wanted = (f"rows of slots {sorted(each.tolist())}" for each in (answered, ids))
+            raise NotAnEnvironment(self._name, got=got, wanted=wanted)
+        by_id = answered.argsort()
+        places: Array = by_id[answered[by_id].searchsorted(ids)]
+        return places
+
+
 def _batch(env: Any, make: Make | None) -> Batch:
     """The kind that suits what it can do."""
+    if any(each.__name__ == "EnvPoolMixin" for each in type(env).__mro__):
+        return PoolBatch(env, make)
     if _class_name(env) in _STATES:
         return StateBatch(env, make)
     mode = getattr(env.metadata.get("autoreset_mode"), "name", "none")
@@ -314,10 +361,5 @@ def _class_name(env: Any) -> str:
 
 
 def _name(env: Any) -> str:
-    spec = getattr(env, "spec", None)
-    return str(spec.id) if spec else type(env.unwrapped).__name__
-
-
-def _vector_class() -> Any:
-    """`gymnasium.vector.VectorEnv`; a class without instances if it was never loaded."""
-    return getattr(sys.modules.get("gymnasium.vector"), "VectorEnv", ())
+    made_by = getattr(getattr(env, "spec", None), "id", None)  # EnvPool's spec has none
+    return made_by if isinstance(made_by, str) else type(env.unwrapped).__name__

@@ -325,10 +325,11 @@ class EpisodeRecording:
         with np.errstate(over="ignore", invalid="ignore"):
             # One after another, as `_return` adds them up; NumPy's sum does not.
             sums = np.add.accumulate(np.column_stack([returns, rewards]), axis=1)[:, -1]
+        forgets = (self._steps[at] > self._most_kept).tolist()  # whole blocks of them
         for row, (slot, return_) in enumerate(zip(numbers, sums.tolist(), strict=True)):
             earlier = self._earlier[slot]
             earlier.return_ = return_
-            if self._is_forgotten(slot):
+            if forgets[row]:
                 earlier.actions, earlier.rewards = bytearray(), bytearray()
             else:
                 earlier.actions += acted[row * row_bytes : (row + 1) * row_bytes]

@@ -45,7 +45,7 @@ def truth() -> Any:
 
 
 @pytest.mark.parametrize("fails", [False, True], ids=["whole", "once_failed"])
-@pytest.mark.parametrize("slots", [4, 8, 20])
+@pytest.mark.parametrize("slots", [1, 4, 8, 20])
 @pytest.mark.parametrize("agent", [Leaner, InParts])
 def test_rows_do_not_depend_on_slots_turns_or_an_exception(
     agent: type[Leaner], slots: int, fails: bool, truth: Any
@@ -127,6 +127,19 @@ def test_an_observation_that_is_no_array_is_told() -> None:
 
     with pytest.raises(EnvironmentFault, match="wanted one array"):
         reglue.evaluate(Pair, agent=Leaner(), num_episodes=1)
+
+
+def test_a_step_that_changes_the_observation_is_told_before_a_row() -> None:
+    class Narrow(Pole):
+        def step(self, key: Any, state: Any, action: Any) -> Any:
+            seen, *rest = super().step(key, state, action)
+            return seen[:3], *rest
+
+    result = reglue.evaluate(
+        Narrow, agent=Leaner(), num_episodes=2, slots=2, seed=3, raise_faults=False
+    )
+    assert {each.status for each in result.episodes} == {"crashed"}
+    assert all("got shape (1, 3), wanted (1, 4)" in each.detail for each in result.episodes)
 
 
 def test_an_environment_without_actions_is_told() -> None:

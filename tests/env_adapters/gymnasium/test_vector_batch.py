@@ -193,6 +193,25 @@ class FewRewards(Wrong):
         return seen, rewards[:1], *rest
 
 
+class OneFlag(Wrong):
+    def spoil(self, seen: Any, rewards: Any, over: Any, *rest: Any) -> Any:
+        return seen, rewards, over[:1], *rest
+
+
+class IntegerFlags(Wrong):
+    def spoil(self, seen: Any, rewards: Any, over: Any, truncated: Any, info: Any) -> Any:
+        return seen, rewards, over, truncated.astype(np.int64), info
+
+
+class OneNan(Wrong):
+    """In row 2 alone: no other row may count."""
+
+    def spoil(self, seen: Any, rewards: Any, *rest: Any) -> Any:
+        rewards = rewards.copy()
+        rewards[2] = np.nan
+        return seen, rewards, *rest
+
+
 class ResetsItself(Wrong):
     def spoil(self, seen: Any, rewards: Any, over: Any, truncated: Any, info: Any) -> Any:
         return seen, rewards, over, truncated, {**info, "final_obs": np.array([None] * len(over))}
@@ -212,6 +231,9 @@ class RaisesForOne(Wrong):
         (NewShape, "got float32 of shape (4, 3), wanted float32 of shape (4, 4)"),
         (NoReward, "got reward nan in slot 0, wanted a finite number"),
         (FewRewards, "rewards: got shape (1,), wanted an array of shape (4,)"),
+        (OneFlag, "terminated: got shape (1,), wanted an array of shape (4,)"),
+        (IntegerFlags, "truncated: got dtype int64, wanted bool"),
+        (OneNan, "got reward nan in slot 2, wanted a finite number"),
         (ResetsItself, "which has reset a slot by itself (final_obs)"),
         (RaisesForOne, "row 0 is stuck"),
     ],
@@ -249,3 +271,48 @@ def test_a_batch_that_mixes_its_slots_is_refused(kind: type[MaskedHiccup], got: 
     MaskedHiccup.calls = 1000
     with raises(NotAnEnvironment, got=got):
         reglue.evaluate(kind, Leaner(), num_episodes=4, slots=4)
+
+
+class EnvPoolMixin(MaskedHiccup):
+    """Resets and steps by ids, and answers in another order, as EnvPool does."""
+
+    def reset(self, ids: Any = None, *, seed: Any = None, options: Any = None) -> Any:
+        if ids is None:
+            return super().reset(seed=seed, options=options)
+        order = ids[::-1]
+        seen = np.stack([self.envs[each].reset(seed=int(each))[0] for each in order])
+        return seen, {"env_id": order}
+
+    def step(self, actions: Any, ids: Any = None) -> Any:
+        order = ids[::-1]
+        played = zip(order, actions[::-1], strict=True)
+        rows = [self.envs[each].step(action)[:4] for each, action in played]
+        seen, *earned = (np.array(column) for column in zip(*rows, strict=True))
+        return self.answered(seen.astype(np.float32), *earned, {"env_id": order})
+
+    def answered(self, *answer: Any) -> Any:
+        return answer
+
+
+def test_one_of_ids_plays_subsets_and_says_that_it_is_not_repeatable() -> None:
+    def steps(agent: reglue.Agent) -> dict[int, int]:
+        result = reglue.evaluate(EnvPoolMixin(4), agent, num_episodes=4, slots=4, seed=3)
+        assert not result.repeatable
+        return {each.unit: each.steps for each in result.episodes}
+
+    MaskedHiccup.calls = 1000
+    assert steps(Leaner()) == steps(InParts())
+    assert len(set(steps(Leaner()).values())) > 1
+
+
+class OtherRows(EnvPoolMixin):
+    def answered(self, *answer: Any) -> Any:
+        return *answer[:-1], {"env_id": answer[-1]["env_id"] + 1}
+
+
+def test_rows_of_other_ids_are_told_and_give_no_row() -> None:
+    result = reglue.evaluate(
+        OtherRows(2), Leaner(), num_episodes=2, slots=2, seed=1, raise_faults=False
+    )
+    assert {each.status for each in result.episodes} == {"crashed"}
+    assert all("got rows of slots [" in each.detail for each in result.episodes)

@@ -204,11 +204,31 @@ class Unadapting(ConformanceEnvironment):
         return super()._numbered(replace(cell, phase=phase))
 
 
+class StepsAll(ConformanceEnvironment):
+    """A step moves the other slots, too, though it says otherwise."""
+
+    def env_step(self, actions: Any, slots: Slots) -> Any:
+        others = [slot for slot in self._episodes if slot not in slots]
+        self._move(others, [np.zeros((len(others), 1), np.uint8)])
+        return super().env_step(actions, slots)
+
+
+class StartsAll(ConformanceEnvironment):
+    """A start begins the episodes of the other slots anew, too."""
+
+    def env_start(self, cells: Mapping[int, Cell]) -> Any:
+        for slot in self._episodes.keys() - cells.keys():
+            self._episodes[slot] = replace(self._episodes[slot], memory=0)
+        return super().env_start(cells)
+
+
 ENVIRONMENTS: Mapping[str, tuple[type[ConformanceEnvironment], str]] = {
     "flags swapped": (Confusing, "calls.one-slot"),
     "any state is taken": (Trusting, "states.unknown-keys"),
     "half a state is kept": (Shallow, "states.state"),
     "starts are not numbered": (Countless, "environment.standardize"),
+    "a step moves all slots": (StepsAll, "calls.some-slots"),
+    "a start moves all slots": (StartsAll, "calls.some-slots"),
     "faults are dropped": (Deaf, "environment.slot-fault"),
     "success does not end": (Lenient, "calls.many-slots"),
     "rows sorted": (Sorted, "calls.some-slots"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -142,3 +143,34 @@ def test_memory_does_not_grow_with_a_forgotten_episode() -> None:
                 sizes.append(grown())
     assert sizes[1] - sizes[0] < 1000
     assert recording.outcome(0).return_ == 10_000
+
+
+def calls_of(slots: int, steps: int) -> int:
+    """Functions of Python's that are called while so many slots take so many steps each."""
+    recording = EpisodeRecording(SPEC.with_slots(slots))
+    everyone = np.arange(slots, dtype=np.uint32)
+    for slot in range(slots):
+        recording.begin(slot, ORDER)
+    actions = {"action": np.zeros((slots, 2), np.float32)}
+    checked = Checked(actions, np.zeros(slots, np.bool_))
+    rewards, success = np.ones(slots), np.zeros(slots, np.bool_)
+    calls = 0
+
+    def count(_frame: Any, event: str, _argument: Any) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(count)
+    try:
+        for _ in range(steps):
+            recording.act(everyone, checked)
+            recording.land(everyone, rewards, success)
+    finally:
+        sys.setprofile(None)
+    assert recording.outcome(slots - 1).return_ == steps
+    return calls
+
+
+def test_many_slots_are_recorded_by_as_many_calls_as_few() -> None:
+    """Also where their blocks are full."""
+    assert calls_of(slots=300, steps=200) == calls_of(slots=3, steps=200)

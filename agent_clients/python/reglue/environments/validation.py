@@ -177,6 +177,8 @@ def _is_masked(value: object) -> bool:
 
 def _rounded(array: Array, dtype: np.dtype[Any]) -> Array | None:
     """Floats in another dtype of floats; None if a finite one is infinite there."""
+    if array.itemsize <= dtype.itemsize:
+        return array.astype(dtype, copy=False)
     try:
         with np.errstate(over="raise"):  # costs no look at the numbers
             return array.astype(dtype, copy=False)
