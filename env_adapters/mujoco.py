@@ -60,8 +60,8 @@ class IntegrationState:
 def defer_glfw() -> None:
     """Let GLFW load when it is first used, and not whenever MuJoCo or its environments do.
 
-    It starts a process to find its library, and takes a sixth of the time in which Meta-World
-    loads. Only what draws uses it.
+    It starts a process to find its library, and takes a fifth of the time in which Meta-World's
+    modules load. Only what draws uses it.
     """
     if "glfw" in sys.modules or (spec := find_spec("glfw")) is None:
         return
