@@ -283,7 +283,7 @@ TARGETS: Mapping[str, Target] = {
         (
             b'procedure = "multi-task"\nenvironment = "cart-pole"\nhorizon = 10\n'
             b'[tasks.easy]\nvariants = { train = "0-3", test = [4, "5-9"] }\n'
-            b"[arguments]\nsize = 8\n",
+            b"[environment_args]\nsize = 8\n",
         ),
     ),
     "transcript": Target(_transcript, (_transcript_bytes(),)),

@@ -41,8 +41,8 @@ PATIENCE_S = 60.0
     [
         ({"environment": "mountain-cart"}, UnknownName, ["environment", "mountain-car"]),
         ({"environment": object()}, NotAnEnvironment, ["reglue.Environment", "gymnasium.Env"]),
-        ({"environment": Corridor}, NotAnEnvironment, ["class Corridor"]),
-        ({"environment": Lab}, NotAnEnvironment, ["class Lab"]),
+        ({"environment": Corridor}, CannotLoad, ["class Corridor", "solved"]),
+        ({"environment": Actor}, NotAnEnvironment, ["class Actor"]),
         (
             {"environment": "gridworld", "environment_args": {"walls": 3}},
             CannotLoad,

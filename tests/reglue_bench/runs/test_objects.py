@@ -133,7 +133,7 @@ def test_a_file_and_its_class_are_no_benchmark_without_a_procedure() -> None:
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        ({"workers": 2}, ["workers", 2, "object"]),
+        ({"workers": 2}, ["workers", "object", "file.py:Class"]),
         ({"slots": 2}, ["slots", 2, 1, "object"]),
         ({"environment_args": {"ends": False}}, ["environment_args", "object", "class"]),
     ],
