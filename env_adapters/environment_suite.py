@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from env_adapters.gymnasium.vector_batch import Batch
 from env_adapters.jax_batch import JaxBatch
 from env_adapters.slot_checks import check_slots
 from reglue.environments.environment import Environment
@@ -38,6 +39,7 @@ class EnvironmentSuite:
         self.raw_actions = first.raw_actions
         self.repeatable = first.repeatable
         self.max_slots = first.max_slots
+        self.own_slots = own_slots(first)
 
     @functools.cached_property
     def spec(self) -> TaskSpec:
@@ -73,6 +75,11 @@ class EnvironmentSuite:
         spare, self._spare = self._spare, None
         if spare is not None and "spec" in vars(self):
             spare.env_cleanup()
+
+
+def own_slots(environment: Environment) -> int:
+    """How many slots a batch of a size of its own has, which it steps in any case; 0 for others."""
+    return environment.max_slots if isinstance(environment, Batch) else 0
 
 
 class OneSlot:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from env_adapters.environment_suite import EnvironmentSuite
 from env_adapters.given_suite import given_suite
 from env_adapters.metaworld import ALL_TASKS, catalogue
 from env_adapters.suites import EXAMPLES, META_WORLD, is_known
@@ -61,7 +62,8 @@ def calls(
     Args:
         benchmark: A benchmark, or an environment by its name; or an object, class or function, as
             of `reglue_bench.evaluate`.
-        slots: The number of episodes at once; by default one for each task.
+        slots: The number of episodes at once; by default one for each task, or those of a batch
+            that is passed.
         workers: Processes; by default one for each core for Meta-World in several slots, else 0.
         raise_faults: Raise EnvironmentFault if an environment fails; else its episode is void.
         render_mode: "rgb_array" for environments that can be drawn, in this process.
@@ -77,7 +79,8 @@ def calls(
         raise BadArgument(got=f"{workers} workers", wanted="0: pictures are drawn in this process")
     stream = _stream(benchmark, options)
     name = benchmark if isinstance(benchmark, str) else stream.suite.factory
-    slots = len(stream.cells.variants) if slots is None else slots
+    if slots is None:
+        slots = _own_slots(benchmark, stream) or len(stream.cells.variants)
     stream = replace(stream, cells=replace(stream.cells, slots=slots))
     if render_mode:
         worlds = Worlds(with_pictures(stream.suite))
@@ -236,6 +239,14 @@ class LocalTraining:
 
 _PLAYED = Counter[str]()
 """The streams that are played in this process now: it alone can know of copies."""
+
+
+def _own_slots(benchmark: object, stream: TrainingStream) -> int:
+    """Those of a batch that is passed; 0 for anything else."""
+    if isinstance(benchmark, str):
+        return 0
+    with stream.suite.opened() as suite:
+        return suite.own_slots if isinstance(suite, EnvironmentSuite) else 0
 
 
 def _stream(benchmark: object, options: Mapping[str, Any]) -> TrainingStream:

@@ -258,11 +258,11 @@ def facts_of(
     told = {name: value for name, value in config.items() if name != "goals"}
     repeatable = bool(getattr(made, "repeatable", True))
     said = {} if repeatable else {"repeatable": False}
-    max_slots = 0
+    max_slots = own = 0
     if isinstance(made, EnvironmentSuite):
-        max_slots = made.max_slots
+        max_slots, own = made.max_slots, made.own_slots
         made.check_slots(max_slots or DEFAULT_SLOTS)
-    most = max(1, min(DEFAULT_SLOTS, most_slots(made.spec), max_slots or DEFAULT_SLOTS))
+    most = min(own or DEFAULT_SLOTS, most_slots(made.spec), max_slots or DEFAULT_SLOTS)
     return EnvironmentFacts(
         suite=suite,
         variants=dict(made.variants),
@@ -275,7 +275,7 @@ def facts_of(
         repeatable=repeatable,
         max_slots=max_slots,
         parameters={**(parameters or {}), **told, **said},
-        **{"most_slots": most, **more},
+        **{"most_slots": max(1, most), **more},
     )
 
 

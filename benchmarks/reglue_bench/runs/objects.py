@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from env_adapters.environment_suite import own_slots
 from env_adapters.given_environment import given_environment
 from env_adapters.given_suite import given_suite
 from env_adapters.slot_checks import check_slots
@@ -64,7 +65,7 @@ def opened(candidate: object, options: Mapping[str, Any]) -> Iterator[OpenObject
     # As no suite in the plan has them.
     declared = f"{name} {json.dumps(plain_arguments)}" if plain_arguments else name
     settings = read_settings(**rest, benchmark=f"{PROCEDURE}:{WAIT}")
-    settings = _with_slots(settings, environment.max_slots)
+    settings = _with_slots(settings, environment)
     if not isinstance(environment, Worlds):
         with raising_interrupts(), uninterrupted():
             interruptible(lambda: _look_at(environment, settings.slots or DEFAULT_SLOTS))
@@ -92,12 +93,13 @@ def _look_at(environment: Environment, slots: int) -> None:
         raise_stop(error)  # else it raised that by itself: the run tells of it
 
 
-def _with_slots(settings: Settings, most: int) -> Settings:
-    """As many slots as the object can play, unless the settings say; 0 means any number."""
-    if not most:
+def _with_slots(settings: Settings, environment: Environment) -> Settings:
+    """As many slots as the object can play, unless the settings say; all those of a batch."""
+    if not (most := environment.max_slots):
         return settings
     if settings.slots is None:
-        return settings.model_copy(update={"slots": min(most, DEFAULT_SLOTS)})
+        slots = own_slots(environment) or min(most, DEFAULT_SLOTS)
+        return settings.model_copy(update={"slots": slots})
     if settings.slots > most:
         raise UsageError(
             "slots",
