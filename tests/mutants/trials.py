@@ -104,5 +104,7 @@ class Copy:
         folder = str(self._folder)
         limits = ["nice", "prlimit", f"--data={_MEMORY}"]
         shared = ["--ro-bind", "/", "/", "--dev-bind", "/dev", "/dev", "--tmpfs", "/dev/shm"]
-        own = ["--tmpfs", "/tmp", "--bind", folder, folder, "--proc", "/proc", "--unshare-pid"]
-        return [*limits, "bwrap", *shared, *own, "--die-with-parent", str(self._python)]
+        packages = sysconfig.get_path("purelib")  # which may stand in /tmp, too
+        own = ["--tmpfs", "/tmp", "--ro-bind", packages, packages, "--bind", folder, folder]
+        alone = ["--proc", "/proc", "--unshare-pid", "--die-with-parent"]
+        return [*limits, "bwrap", *shared, *own, *alone, str(self._python)]
