@@ -58,7 +58,7 @@ class EnvironmentSuite:
         return OneSlot(self.environment())
 
     def environment(self) -> Environment:
-        """One that nobody else has; `env_init` is still to be called."""
+        """A new environment; its caller calls `env_init`."""
         spare, self._spare = self._spare, None
         return self._another() if spare is None else spare
 

@@ -85,7 +85,7 @@ def _second_step(
 def _swaps(environment: Environment, slots: int) -> bool:
     """Whether cells play otherwise when each is in the next slot, though twice alike in one."""
     first = _all_slots(environment, slots, 0)
-    if not np.isfinite(first[:, 0]).all():  # a reward that is none: the run tells of it
+    if not np.isfinite(first[:, 0]).all():  # NaN or infinite: the run reports it
         return False
     if not np.array_equal(first, _all_slots(environment, slots, 0), equal_nan=True):
         return False

@@ -148,7 +148,7 @@ class Batch(Environment):
     def _rows(self, observation: Any, at: SlotIndex) -> dict[str, Array]:
         """Rows of a batch of observations, checked: it may change its shape or dtype.
 
-        May be the batch's own arrays, which whoever plays it copies.
+        May be the batch's own arrays: the caller copies them.
         """
         rows = {}
         for tensor, values in zip(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from queue import Empty, SimpleQueue
+from queue import Empty, Queue
 from typing import NamedTuple, TypeAlias
 
 from glue_server import Outcome
@@ -49,10 +49,9 @@ class Recorder:
     def __init__(self, ledger: Ledger, session: int) -> None:
         self._ledger = ledger
         self._session = session
-        self._waiting: SimpleQueue[_Message | None] = SimpleQueue()
+        self._waiting: Queue[_Message | None] = Queue(_MOST_WAITING)
         self._failure: BaseException | None = None
         self._hurry = threading.Event()  # many wait, or it is closing: no pause
-        self._has_room = threading.Event()
         self._thread = threading.Thread(target=self._write, name="reglue-recorder", daemon=True)
         self._thread.start()
 
@@ -94,13 +93,8 @@ class Recorder:
 
     def _put(self, each: _Message) -> None:
         self._waiting.put(each)
-        if self._waiting.qsize() <= _MOST_WAITING // 2:
-            return
-        self._hurry.set()
-        self._has_room.clear()
-        # Asked after that: whoever has taken them since does not set it again.
-        if self._waiting.qsize() > _MOST_WAITING:
-            self._has_room.wait()
+        if self._waiting.qsize() > _MOST_WAITING // 2:
+            self._hurry.set()
 
     def _write(self) -> None:
         is_over = False
@@ -111,7 +105,6 @@ class Recorder:
                     batch.append(self._waiting.get_nowait())
                 except Empty:
                     break
-            self._has_room.set()
             is_over = None in batch
             if self._failure is None:  # after a failure the rest is taken and dropped
                 try:

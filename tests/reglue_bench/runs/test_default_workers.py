@@ -126,7 +126,7 @@ def copies(out: Path, benchmark: str = CORRIDOR, **options: Any) -> Result:
 
 
 class Limits(NullObserver):
-    """Notes what it is told of limits when an episode ends."""
+    """Records the text about limits at the end of each episode."""
 
     def begin(self, begun: RunStarted) -> None:
         self._limits, self.texts = begun.limits, set[str]()

@@ -35,7 +35,7 @@ WANTED = lobby_pb2.JoinRequest(major=1, role=lobby_pb2.ROLE_AGENT, name="raw", t
 
 
 class Run:
-    """A run in this process. `says` reports who is in it."""
+    """A run in this process. `says` sends the roles that are in it."""
 
     public_address = ""
 
