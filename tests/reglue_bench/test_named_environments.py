@@ -29,7 +29,7 @@ from tests.env_adapters.jax_pole import Pole as JaxPole
 from tests.error_facts import raises
 from tests.reglue_bench import many_slots
 from tests.reglue_bench.bakeoffs import bake, write
-from tests.reglue_bench.benching import Command
+from tests.reglue_bench.benching import commanded
 from tests.reglue_bench.many_slots import Herd, Walkers, zeros
 from tests.reglue_competition.competitions import definition, phase
 
@@ -160,8 +160,10 @@ def test_a_bakeoff_and_reglue_bench_play_it(tmp_path: Path) -> None:
     results = bake(write(tmp_path, *agents, benchmark=benchmark))
     assert all(result.complete for result in results.values())
     words = ["bench", f"evaluate:{HERE}:poles", "--agent", "random", "--num-episodes", "3"]
-    bench = Command([*words, "--slots", "3", "--workers", "1", "--out", str(tmp_path / "run")])
-    assert bench.process.wait() == 0
+    words += ["--slots", "3", "--workers", "1", "--out", str(tmp_path / "run")]
+    with commanded(words) as bench:
+        code, said = bench.ended()
+    assert code == 0, said
 
 
 def admitted(name: str, folder: Path) -> list[Check]:
