@@ -126,27 +126,32 @@ class JaxBatch(Environment):
         )
 
     def _reset(self, key: Any) -> Any:
-        """One slot's first observation, and its (key, state)."""
+        """One slot's first observation, and its (key, number of steps, state)."""
         key, drawn = self._jax.random.split(key)
+        steps = self._jax.numpy.uint32(0)
         if self._is_brax:
             state = self._environment.reset(drawn)
-            return self._seen(state.obs), (key, state)
+            return self._seen(state.obs), (key, steps, state)
         reset = getattr(self._environment, "reset_env", self._environment.reset)
         observation, state = reset(drawn, *self._more(reset, 1))
-        return self._seen(observation), (key, state)
+        return self._seen(observation), (key, steps, state)
 
     def _step(self, carry: Any, action: Any) -> Any:
-        """One slot's next (key, state), and what it earned. gymnax's `step` would reset by itself;
-        its `step_env` does not.
+        """One slot's next (key, number of steps, state), and what it earned. gymnax's `step` would
+        reset by itself; its `step_env` does not.
+
+        A step's key is made of the episode's and the step's number, not of the key before: where an
+        environment draws nothing in its steps, the compiler leaves the keys out.
         """
-        key, state = carry
+        key, steps, state = carry
         jnp = self._jax.numpy
         if self._is_brax:
             state = self._environment.step(state, action)
             cut = jnp.asarray(state.info.get("truncation", 0)).astype(bool)
             over = state.done.astype(bool)
-            return (key, state), (self._seen(state.obs), state.reward, over & ~cut, over & cut)
-        key, drawn = self._jax.random.split(key)
+            answer = (self._seen(state.obs), state.reward, over & ~cut, over & cut)
+            return (key, steps, state), answer
+        drawn = self._jax.random.fold_in(key, steps)
         step = getattr(self._environment, "step_env", self._environment.step)
         more = self._more(step, 3)
         observation, state, reward, done, _ = step(drawn, state, action, *more)
@@ -155,7 +160,7 @@ class JaxBatch(Environment):
         if most is not None and hasattr(state, "time"):
             cut = state.time >= most
         # gymnax's step_env does not always tell of its time limit.
-        return (key, state), (self._seen(observation), reward, over & ~cut, cut)
+        return (key, steps + 1, state), (self._seen(observation), reward, over & ~cut, cut)
 
     def _more(self, function: Callable[..., Any], count: int) -> tuple[Any, ...]:
         """The params, where it takes them."""

@@ -37,7 +37,7 @@ from reglue.messages.environment_messages import Flags, Play, Played, Slots
 from reglue.spec import Array
 
 NextOrder: TypeAlias = Callable[[int], Order | None]
-"""What a free slot plays next; None leaves it idle for this turn."""
+"""What a free slot plays next; None leaves it idle until an episode ends somewhere."""
 
 _MOST_GROUPS = 3
 _LOOK_S = 0.2  # how often to check for late environments
@@ -57,6 +57,7 @@ class _Group:
 
     def __init__(self, slots: Sequence[int]) -> None:
         self.slots = slots
+        self.filled = -1  # the episodes that had ended when its slots were given orders last
         self.waits = False  # for the agent's answer
         self.last: tuple[Rows, Rows] | None = None  # steps and starts of its last turn
         self.held: tuple[Rows, Rows] | None = None  # those of them that are to be sent again
@@ -320,6 +321,9 @@ class EpisodeLoop:
 
     def _fill(self, group: _Group) -> None:
         """Let episodes begin in free slots."""
+        if group.filled == self._recording.ended:
+            return
+        group.filled = self._recording.ended
         cells = {}
         for slot in sorted(slot for slot in self._recording.free if slot in group.slots):
             if order := self._next_order(slot):

@@ -70,14 +70,15 @@ _NO_LIMIT = np.iinfo(np.int64).max
 LONG_STEPS = 10_000
 """Steps of an episode after which the run says once that it may have no end."""
 
-_BLOCK = 64  # steps
+_BLOCK = 64  # steps that are put away together
+_ROOM = 2 * _BLOCK  # of a slot: whoever fills it, all that have a block put it away
 _ONE = np.ones((), np.int64)  # NumPy looks at a Python number for as long as it adds
 _REWARD_BYTES = 8 * _BLOCK
 
 
 @dataclass(slots=True)
 class _Earlier:
-    """Full blocks of an episode: their rewards' sum, and what is kept of them."""
+    """Blocks of an episode that were put away: their rewards' sum, and what is kept of them."""
 
     return_: float = 0.0
     actions: bytearray = field(default_factory=bytearray)
@@ -87,8 +88,8 @@ class _Earlier:
 class EpisodeRecording:
     """What each slot has earned: one row a slot, so that a turn over many slots stays cheap.
 
-    Actions and rewards fill a block. A full one is added up, and joins the earlier steps of its
-    slot's episode where these are kept.
+    Actions and rewards fill a slot's room. A block of them is added up in time, and joins the
+    earlier steps of its slot's episode where these are kept.
     """
 
     def __init__(
@@ -111,21 +112,23 @@ class EpisodeRecording:
         self._row = np.dtype((np.void, row_bytes))  # NumPy moves one faster than as many bytes
         self.orders: dict[int, Order] = {}  # of the slots whose episode is on
         self.free = set(range(slots))  # the other slots
+        self.ended = 0  # episodes so far
         self._flags = np.zeros(slots, np.uint8)  # ActionFlag bits of the action that is played
         self._has_flags = False  # any has been set so far; of most runs none is
         self._steps = np.zeros(slots, np.int64)
         self._has_acted = np.zeros(slots, np.bool_)  # an action is recorded that has not landed
-        self._most = np.zeros(slots, np.int64)  # steps that the order allows
+        self._most = np.full(slots, _NO_LIMIT)  # steps that the order allows
         self._truncates: set[int] = set()  # slots that are truncated there
         self._clipped = np.zeros(slots, np.int64)
         self._defaulted = np.zeros(slots, np.int64)
         self._first_success = np.zeros(slots, np.int64)  # the step, from 1; 0: none yet
-        # Blocks of all slots, one after another, and where each slot's next step stands in them.
-        self._actions = np.zeros(slots * _BLOCK, self._row)
-        self._rewards = np.zeros(slots * _BLOCK, "<f8")
-        self._places = np.arange(0, slots * _BLOCK, _BLOCK)
-        # In how many turns, at the least, an order may have its last step, or a block be full.
-        self._turns_to_cut, self._turns_to_full = _NO_LIMIT, _BLOCK
+        # The rooms of all slots, one after another, and where each slot's next step stands in them.
+        self._actions = np.zeros(slots * _ROOM, self._row)
+        self._rewards = np.zeros(slots * _ROOM, "<f8")
+        self._firsts = np.arange(0, slots * _ROOM, _ROOM)
+        self._places = self._firsts.copy()
+        # In how many turns, at the least, an order may have its last step, or a room be full.
+        self._turns_to_cut, self._turns_to_full = _NO_LIMIT, _ROOM
         self._indexed: Slots = NO_SLOTS  # the slots that `_at` is made of
         self._at: SlotIndex = NO_SLOTS.astype(np.intp)
         self._most_kept = most_kept
@@ -143,7 +146,6 @@ class EpisodeRecording:
         for column in (self._steps, self._first_success, self._clipped, self._defaulted):
             column[slot] = 0
         self._has_acted[slot] = False
-        self._places[slot] = slot * _BLOCK
         self._earlier[slot] = _Earlier()
 
     def cut_off(self, slots: Slots) -> Flags | None:
@@ -152,8 +154,7 @@ class EpisodeRecording:
         """
         if self._turns_to_cut > 0:
             return None
-        on = self._on()
-        self._turns_to_cut = int((self._most[on] - self._steps[on]).min(initial=_NO_LIMIT))
+        self._turns_to_cut = int((self._most - self._steps).min())
         at = self._index(slots)
         cut: Flags = self._steps[at] >= self._most[at]
         return cut if 1 in cut.tobytes() else None
@@ -201,12 +202,7 @@ class EpisodeRecording:
         self._turns_to_cut -= 1
         self._turns_to_full -= 1
         if self._turns_to_full <= 0:
-            self._empty_blocks(slots[self._steps[at] % _BLOCK == 0])
-            self._turns_to_full = _BLOCK - int((self._steps[self._on()] % _BLOCK).max(initial=0))
-
-    def _on(self) -> npt.NDArray[np.intp]:
-        """The slots whose episode is on."""
-        return np.fromiter(self.orders, np.intp, len(self.orders))
+            self._make_room()
 
     def _index(self, slots: Slots) -> SlotIndex:
         """`slots` as an index of columns, made once while the same slots play turn after turn."""
@@ -254,9 +250,11 @@ class EpisodeRecording:
         """
         order = self.orders.pop(slot)
         self.free.add(slot)
+        self.ended += 1
         self._truncates.discard(slot)
+        self._most[slot] = _NO_LIMIT
         steps = int(self._steps[slot])
-        return_ = self._return(slot, steps % _BLOCK)
+        return_ = self._return(slot)
         if not math.isfinite(return_):
             if status == "ok":
                 status = CRASHED
@@ -268,6 +266,7 @@ class EpisodeRecording:
         if self._observed is not None:
             row_bytes = self._row.itemsize
             observed = self._observed.end(slot, rewards, acted[: steps * row_bytes])
+        self._places[slot] = self._firsts[slot]
         return Outcome(
             order=order,
             status=status,
@@ -283,49 +282,54 @@ class EpisodeRecording:
             observed=observed,
         )
 
-    def _return(self, slot: int, places: int) -> float:
-        """The sum of the episode's rewards: those of earlier blocks, and `places` of this one."""
+    def _return(self, slot: int) -> float:
+        """The sum of the episode's rewards: those that were put away, and those in the room."""
         # Python's floats: they overflow without a warning. Not sum(), which rounds as it likes.
-        rewards = self._block(self._rewards, slot, places)
+        rewards = self._in_room(self._rewards, slot)
         return reduce(add, rewards.data, self._earlier[slot].return_)
 
     def _acted(self, slot: int) -> int:
         """The actions that are recorded."""
         return int(self._steps[slot]) + int(self._has_acted[slot])
 
-    @staticmethod
-    def _block(blocks: Array, slot: int, places: int = _BLOCK) -> Array:
-        """The first places of a slot's block."""
-        return blocks[slot * _BLOCK : slot * _BLOCK + places]
+    def _in_room(self, rooms: Array, slot: int, more: int = 0) -> Array:
+        """The steps that a slot has in its room, and so many rows after them."""
+        return rooms[self._firsts[slot] : self._places[slot] + more]
 
     def _all(self, slot: int) -> tuple[bytes, bytes]:
         """Actions as on the wire, and rewards, little-endian float64; empty if it is forgotten."""
         if self._is_forgotten(slot):
             return b"", b""
-        earlier, first = self._earlier[slot], self._in_earlier(slot)
-        actions = self._block(self._actions, slot, self._acted(slot) - first).tobytes()
-        rewards = self._block(self._rewards, slot, int(self._steps[slot]) - first).tobytes()
+        earlier, acted = self._earlier[slot], int(self._has_acted[slot])
+        actions = self._in_room(self._actions, slot, acted).tobytes()
+        rewards = self._in_room(self._rewards, slot).tobytes()
         return bytes(earlier.actions) + actions, bytes(earlier.rewards) + rewards
 
-    def _in_earlier(self, slot: int) -> int:
-        """How many steps were in full blocks."""
-        return int(self._steps[slot]) // _BLOCK * _BLOCK
-
     def _is_forgotten(self, slot: int) -> bool:
-        return self._in_earlier(slot) > self._most_kept
+        return bool(self._steps[slot] > self._most_kept)
 
-    def _empty_blocks(self, slots: Slots) -> None:
-        """The slots' blocks are full: make room. Tell of the first long episode."""
-        at = slots.astype(np.intp)
+    def _make_room(self) -> None:
+        """Put blocks away if a slot's room is full, and see when one may be full next."""
+        filled = self._places - self._firsts
+        if filled.max() == _ROOM:
+            at = (filled >= _BLOCK).nonzero()[0]
+            self._put_away(at)
+            filled[at] -= _BLOCK
+        self._turns_to_full = _ROOM - int(filled.max())
+
+    def _put_away(self, at: npt.NDArray[np.intp]) -> None:
+        """Put the first block of these slots away. Tell of the first long episode."""
+        rooms = self._rewards.reshape(-1, _ROOM), self._actions.reshape(-1, _ROOM)
+        rewards, actions = (each[at, :_BLOCK] for each in rooms)
+        for each in rooms:
+            each[at, :_BLOCK] = each[at, _BLOCK:]
         row_bytes = _BLOCK * self._row.itemsize
-        rewards = self._rewards.reshape(-1, _BLOCK)[at]
-        acted = self._actions.reshape(len(self._steps), _BLOCK)[at].tobytes()
-        earned, numbers = rewards.tobytes(), slots.tolist()
+        acted, earned, numbers = actions.tobytes(), rewards.tobytes(), at.tolist()
         returns = [self._earlier[slot].return_ for slot in numbers]
         with np.errstate(over="ignore", invalid="ignore"):
             # One after another, as `_return` adds them up; NumPy's sum does not.
             sums = np.add.accumulate(np.column_stack([returns, rewards]), axis=1)[:, -1]
-        forgets = (self._steps[at] > self._most_kept).tolist()  # whole blocks of them
+        forgets = (self._steps[at] > self._most_kept).tolist()
         for row, (slot, return_) in enumerate(zip(numbers, sums.tolist(), strict=True)):
             earlier = self._earlier[slot]
             earlier.return_ = return_
@@ -334,7 +338,7 @@ class EpisodeRecording:
             else:
                 earlier.actions += acted[row * row_bytes : (row + 1) * row_bytes]
                 earlier.rewards += earned[row * _REWARD_BYTES : (row + 1) * _REWARD_BYTES]
-        self._places[at] = at * _BLOCK
+        self._places[at] -= _BLOCK
         if self._tell_long is not None and (self._steps[at] >= LONG_STEPS).any():
             self._tell_long()
             self._tell_long = None

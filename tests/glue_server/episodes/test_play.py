@@ -97,6 +97,21 @@ def test_a_slot_ends_and_starts_in_one_turn() -> None:
     assert shapes == [(0, 0, 1), (1, 0, 1), (1, 0, 0)]
 
 
+def test_a_slot_that_was_given_nothing_is_asked_again_when_an_episode_has_ended() -> None:
+    """Not in every turn: a batch may have a thousand of them."""
+    asked: list[int] = []
+    order = in_turn([cell(variant=2)])
+
+    def next_order(slot: int) -> Order | None:
+        asked.append(slot)
+        return order(slot)
+
+    glue, _ = glue_of(Scripted(still), corridor_pool(3))
+    [row] = glue.play(next_order, Phase.EVALUATE)
+    assert row.steps == 5
+    assert asked == [0, 1, 2, 0, 1, 2]
+
+
 def test_the_last_turn_carries_ends_alone() -> None:
     """And asks for no action: an agent without rows answers without rows."""
     agent = Scripted(still)

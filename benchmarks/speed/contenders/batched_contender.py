@@ -1,0 +1,116 @@
+"""Environments that are batches by nature: their own steps, and `reglue.evaluate` of them.
+
+`python -m speed.contenders.batched_contender KIND SLOTS BY`: KIND is vector, Gymnasium's own
+CartPoleVectorEnv, or jax, the same equations by gymnax's signature; BY is steps, a loop that only
+steps them and asks the policy, or evaluate. Both play the same policy in all slots.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import reglue
+from speed.contenders.cart_pole import NAME, policy
+from speed.contenders.processor_time import processor_s
+from speed.launches import serve
+
+LIMIT = 500  # steps of an episode
+
+
+class JaxPole:
+    """CartPole-v1 with gymnax's signature. Source: Gymnasium's `CartPoleEnv`, Euler's method."""
+
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, key: Any) -> Any:
+        """The first observation and the state."""
+        seen = jax.random.uniform(key, (4,), minval=-0.05, maxval=0.05)
+        return seen, (seen, jnp.int32(0))
+
+    def step(self, key: Any, state: Any, action: Any) -> Any:
+        """Observation, state, reward, done and infos."""
+        (x, speed, angle, spin), steps = state
+        force = jnp.where(action == 1, 10.0, -10.0)
+        cos, sin = jnp.cos(angle), jnp.sin(angle)
+        pull = (force + 0.05 * spin**2 * sin) / 1.1
+        turn = (9.8 * sin - cos * pull) / (0.5 * (4 / 3 - 0.1 * cos**2 / 1.1))
+        push = pull - 0.05 * turn * cos / 1.1
+        x, angle = x + 0.02 * speed, angle + 0.02 * spin
+        seen = jnp.stack([x, speed + 0.02 * push, angle, spin + 0.02 * turn])
+        over = (jnp.abs(x) > 2.4) | (jnp.abs(angle) > 12 * math.pi / 180)
+        return seen, (seen, steps + 1), jnp.float32(1), over | (steps + 1 >= LIMIT), {}
+
+
+def vector(slots: int) -> gymnasium.vector.VectorEnv[Any, Any, Any]:
+    """Gymnasium's own batch."""
+    return gymnasium.make_vec(NAME, num_envs=slots, vectorization_mode="vector_entry_point")
+
+
+def vector_steps(slots: int) -> Callable[[int], float]:
+    """Turns of the batch alone, which resets by itself."""
+    envs = vector(slots)
+    seen = envs.reset(seed=0)[0]
+
+    def play(turns: int) -> float:
+        nonlocal seen
+        for _ in range(turns):
+            seen = envs.step(policy(seen))[0]
+        return turns
+
+    return play
+
+
+def jax_steps(slots: int) -> Callable[[int], float]:
+    """Turns of `jit(vmap(step))`, called from Python; nothing is reset."""
+    pole = JaxPole()
+    step = jax.jit(jax.vmap(pole.step))
+    keys = jax.random.split(jax.random.key(0), slots)
+    seen, state = jax.vmap(pole.reset)(keys)
+
+    def play(turns: int) -> float:
+        nonlocal seen, state
+        for _ in range(turns):
+            seen, state, *earned = step(keys, state, policy(np.asarray(seen)))
+            for each in earned[:2]:  # rewards and ends, which a caller looks at
+                np.asarray(each)
+        return turns
+
+    return play
+
+
+def by_evaluate(make: Callable[[], object], slots: int) -> Callable[[int], float]:
+    """So many episodes a slot by the call that users make; in turns of all slots."""
+
+    def play(rounds: int) -> float:
+        result = reglue.evaluate(make(), policy, num_episodes=rounds * slots, slots=slots, seed=0)
+        return sum(row.steps for row in result.episodes) / slots
+
+    return play
+
+
+def main(kind: str, slots: int, by: str) -> None:
+    """Play as many rounds as asked, each about an episode in every slot."""
+    if by == "evaluate":
+        play = by_evaluate(JaxPole if kind == "jax" else lambda: vector(slots), slots)
+    else:
+        steps = jax_steps(slots) if kind == "jax" else vector_steps(slots)
+        play = lambda rounds: steps(rounds * LIMIT)  # noqa: E731
+
+    def measure(rounds: int) -> dict[str, float]:
+        before = processor_s()
+        turns = play(rounds)
+        return {"seconds": processor_s() - before, "turns": turns}
+
+    serve(measure)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), sys.argv[3])
