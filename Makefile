@@ -274,7 +274,7 @@ clean: ## remove all that the other targets made, except runs/
 		benchmarks/speed/old_codec.py
 	.ci/venv $(PYTHON) .venv-speed
 	.venv-speed/bin/python -m pip install -c constraints.txt \
-		-e '.[server,metaworld,gymnasium,atari,ray,competition]' -r benchmarks/speed/requirements.txt
+		-e '.[server,metaworld,gymnasium,jax,atari,ray,competition]' -r benchmarks/speed/requirements.txt
 	.venv-speed/bin/python benchmarks/speed/old_codec.py
 	touch $@
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from importlib import import_module
 from typing import Any
 
@@ -23,7 +24,7 @@ from reglue.rng import Rng
 from reglue.spec import Array, Arrays, Box, Discrete, TaskSpec, TensorSpec
 
 _OBSERVATION, _ACTION = "observation", "action"
-_SIZES = (1, 8, 64, 512)  # of the compiled functions that begin so many episodes
+_FEW = 8  # episodes that begin by a compiled function of their own: compiling costs most
 
 
 def jax_batch_of(candidate: object, arguments: Mapping[str, Any]) -> JaxBatch | None:
@@ -61,7 +62,6 @@ class JaxBatch(Environment):
         self._is_brax = _words(environment.step)[:1] == ["state"]
         self._turn = self._jax.jit(self._played)
         self._start = self._jax.jit(self._begun)
-        self._one = self._jax.jit(self._jax.vmap(self._reset))
 
     @property
     def variants(self) -> Mapping[str, int]:
@@ -71,7 +71,12 @@ class JaxBatch(Environment):
 
     def env_init(self, slots: int) -> TaskSpec:
         """Reset all slots, which have no episode then."""
-        observation, self._carry = self._one(np.zeros((slots, 2), np.uint32))
+        words = np.zeros((slots, 2), np.uint32)
+        full = self._jax.lax.full  # of keys, too
+        nothing = self._jax.tree.map(
+            lambda one: full((slots, *one.shape), 0, one.dtype), self._of_a_slot
+        )
+        observation, self._carry = self._start(nothing, np.arange(slots, dtype=np.int32), words)
         self._all = np.ones(slots, np.bool_)
         self._actions = _tensor(_ACTION, self._space("action_space"))
         self._observations = TensorSpec(
@@ -88,8 +93,8 @@ class JaxBatch(Environment):
         keys = [Rng(cell.seed, cell.repeat).below(2**63) for cell in cells.values()]
         words = np.array([[key >> 32, key & 0xFFFFFFFF] for key in keys], np.uint32)
         slots = np.array([*cells], np.int32)
-        sizes = (*(size for size in _SIZES if size < len(self._all)), len(self._all))
-        more = next(size for size in sizes if size >= len(cells)) - len(cells)
+        size = _FEW if len(cells) <= _FEW < len(self._all) else len(self._all)
+        more = size - len(cells)
         # The last one again: the same numbers in the same place.
         padded = np.concatenate([slots, np.repeat(slots[-1:], more)])
         words = np.concatenate([words, np.repeat(words[-1:], more, axis=0)])
@@ -107,6 +112,11 @@ class JaxBatch(Environment):
         self._carry, answer = self._turn(self._carry, self._next, steps)
         observation, rewards, terminated, truncated = map(np.asarray, answer)
         return Earned(rewards[at], {_OBSERVATION: observation[at]}, terminated[at], truncated[at])
+
+    @cached_property
+    def _of_a_slot(self) -> Any:
+        """The shapes and dtypes of what a slot carries."""
+        return self._jax.eval_shape(self._reset, np.zeros(2, np.uint32))[1]
 
     # What is compiled.
 

@@ -17,6 +17,7 @@ from rich.table import Table
 from speed.launches import Scale, Section, Watch
 from speed.results import Results, begun, draw, number, page, read
 from speed.sections import (
+    batched_speed,
     competition_speed,
     engines,
     evaluation_speed,
@@ -37,6 +38,7 @@ SECTIONS: dict[str, Callable[[Scale, Watch], Section]] = {
     "growth": growth.growth,
     "arcade": steps_speed.arcade,
     "light": light_speed.light,
+    "batched": batched_speed.batched,
     "stepped": stepped_speed.stepped,
     "engines": engines.engines,
     "competition": competition_speed.on_sqlite,

@@ -6,6 +6,7 @@ import sys
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import pytest
 
@@ -89,6 +90,30 @@ def test_gymnaxs_routines_are_preferred_that_do_not_reset_by_themselves() -> Non
     )
     wanted = reglue.evaluate(Pole, agent=Leaner(), num_episodes=4, slots=2, seed=3)
     assert [e.steps for e in result.episodes] == [e.steps for e in wanted.episodes]
+
+
+class Keyed(Pole):
+    """Its state holds a key of JAX's own type. Counts how often its reset is traced."""
+
+    traced = 0
+
+    def reset(self, key: Any) -> Any:
+        self.traced += 1
+        seen, state = super().reset(key)
+        return seen, (state, jax.random.wrap_key_data(key))
+
+    def step(self, key: Any, state: Any, action: Any) -> Any:
+        state, own = state
+        seen, state, reward, done, infos = super().step(key, state, action)
+        return seen, (state, own), reward, done, infos
+
+
+def test_few_functions_are_compiled_whatever_begins_when() -> None:
+    """Compiling one takes as long as thousands of steps."""
+    keyed, batch = Keyed(), JaxBatch(Pole())
+    kept = JaxBatch(keyed)
+    assert rows(kept, Leaner(), 10) == rows(batch, Leaner(), 10)
+    assert keyed.traced == 3  # for the shapes, for all slots and for a few of them
 
 
 def test_a_time_limit_of_its_params_truncates() -> None:

@@ -47,6 +47,16 @@ def test_the_loops_over_cart_pole_play_the_same_episodes() -> None:
     assert all(each == returns[0] for each in returns)
 
 
+@pytest.mark.parametrize("kind", ["vector", "jax"])
+def test_batches_are_stepped_alone_and_evaluated(kind: str) -> None:
+    turns = []
+    for by in ("steps", "evaluate"):
+        with Contender("batched_contender", kind, "3", by) as contender:
+            turns.append(contender.measure(rounds=1)["turns"])
+    assert turns[0] == 500
+    assert 100 < turns[1] <= 500
+
+
 @pytest.mark.parametrize("transport", ["auto", "grpc"])
 def test_as_many_agents_play_as_are_asked_for(transport: str) -> None:
     with Contender("reglue_turns", "agents", transport, "2") as contender:
