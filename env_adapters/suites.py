@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from env_adapters.argument_checks import check_integer
-from env_adapters.metaworld import ALL_TASKS, catalogue, draw_goals, task_set
+from env_adapters.metaworld import ALL_TASKS, catalogue, task_set
 from env_adapters.named_objects import Registry
 from env_adapters.suite_names import Family, FamilyRequest, SuiteName
 from reglue.errors import BadArgument, CannotLoad, MissingExtra, UnknownName
@@ -163,9 +163,8 @@ def _meta_world(prefix: str) -> Callable[[FamilyRequest], SuiteName]:
         seed, split = arguments.pop("seed", 0), arguments.pop("split", None)
         check_integer("seed", seed, 0)
         tasks = task_set(f"{prefix}:{request.rest}" if request.rest else prefix, split)
-        goals = draw_goals(tasks, seed, request.on_goals_drawn, key=request.key)
-        config = {"goals": {task: [list(goal) for goal in of] for task, of in goals.items()}}
-        return SuiteName(META_WORLD, {**config, "goal_visible": tasks.goal_visible, **arguments})
+        config = tasks.config(seed, request.key, request.on_goals_drawn, **arguments)
+        return SuiteName(META_WORLD, config)
 
     return make
 

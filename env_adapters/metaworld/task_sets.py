@@ -21,7 +21,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count, repeat
-from typing import Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -105,6 +105,21 @@ class TaskSet:
     def goal_visible(self) -> bool:
         """Multi-task agents see the goal; meta-learners must find it."""
         return self.family == "MT"
+
+    def config(
+        self,
+        seed: int,
+        key: bytes | None = None,
+        progress: Callable[[int, int], None] | None = None,
+        **arguments: Any,
+    ) -> dict[str, Any]:
+        """The keywords of a MetaWorld that plays it; see draw_goals. `arguments` take precedence.
+
+        Raises UsageError for a seed out of range.
+        """
+        goals = draw_goals(self, seed, progress, key=key)
+        listed = {task: [list(goal) for goal in of] for task, of in goals.items()}
+        return {"goals": listed, "goal_visible": self.goal_visible, **arguments}
 
 
 def task_set(name: str, split: str | None = None) -> TaskSet:

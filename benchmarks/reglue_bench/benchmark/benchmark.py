@@ -23,7 +23,6 @@ from reglue_bench.plan_settings import PlanSettings
 from reglue_bench.plans.environment_facts import EnvironmentFacts
 from reglue_bench.plans.keys import cell_key, commitment, goal_key
 from reglue_bench.plans.plan import Plan
-from reglue_bench.procedures import plan_of_facts
 from reglue_bench.procedures.training_plan import with_training, with_training_tasks
 from reglue_bench.settings import Settings
 
@@ -60,8 +59,7 @@ class Benchmark:
 
     def facts(self, means: Means = NOTHING) -> EnvironmentFacts:
         """The facts of its environments, which are made. Raises UsageError, EnvironmentFault."""
-        with self.source.errors_name_keys():
-            return self.source.facts(self.settings, means)
+        return self.source.facts(self.settings, means)
 
     def resolve(
         self,
@@ -76,10 +74,8 @@ class Benchmark:
         cannot be played, and what `declare` raises.
         """
         means, cells = Means(goal_key(secret), declare, drawing), commitment(cell_key(secret))
-        source, settings, facts = self.source, self.settings, self.facts(means)
-        with source.errors_name_keys():
-            plan = plan_of_facts(source.name, source.procedure, settings, facts, cells)
-        source.check_plan(plan)
+        settings = self.settings
+        plan, facts = self.source.plan(settings, means, cells)
         if settings.train_steps is not None:
             train = replace(self, settings=settings.model_copy(update={"split": "train"}))
             has_split = facts.parameters.get("split") == "test"

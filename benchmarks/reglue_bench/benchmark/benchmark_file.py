@@ -23,7 +23,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -53,7 +53,6 @@ from reglue_bench.procedures import (
     PROCEDURES,
     parameter_names,
     parameter_settings,
-    plan_of_facts,
 )
 from reglue_bench.settings import Settings
 
@@ -131,15 +130,10 @@ class FileSource(Source):
         chosen = settings.model_copy(update=defaults)
         return cls(name, about.procedure, path.parent, file, about, chosen, from_file)
 
-    def completed(self, settings: PlanSettings) -> PlanSettings:
+    def accepted(self, settings: PlanSettings) -> PlanSettings:
         """The caller's, then the file's."""
-        return self.settings
-
-    @contextmanager
-    def errors_name_keys(self) -> Iterator[None]:
-        """Keys of the file, where the caller gave no setting."""
-        with settings_of(str(self.file.path), self._from_file):
-            yield
+        with self._errors_name_keys():
+            return Source.accepted(self, self.settings)
 
     def check(self, settings: PlanSettings) -> None:
         """It holds its arguments, and may have a split."""
@@ -151,14 +145,27 @@ class FileSource(Source):
 
     def facts(self, settings: PlanSettings, means: Means) -> EnvironmentFacts:
         """Make each suite once, and compose what is played of them."""
-        split = settings.split
-        with _Suites(self.folder, means.key) as suites:
-            suite = self._suite(settings, suites)
-        parameters = {} if split is None else {"split": split}
-        with self.file.at(self._all_tasks), suite.located(self.folder).opened() as made:
-            return facts_of(suite, made, parameters=parameters, changed=self._changes)
+        parameters = {} if settings.split is None else {"split": settings.split}
+        with self._errors_name_keys():
+            with _Suites(self.folder, means.key) as suites:
+                suite = self._suite(settings, suites)
+            with self.file.at(self._all_tasks), suite.located(self.folder).opened() as made:
+                return facts_of(suite, made, parameters=parameters, changed=self._changes)
 
-    def check_plan(self, plan: Plan) -> None:
+    def plan(
+        self, settings: PlanSettings, means: Means, cells: str
+    ) -> tuple[Plan, EnvironmentFacts]:
+        """The plan, which no built-in benchmark of the same name has otherwise."""
+        with self._errors_name_keys():
+            plan, facts = Source.plan(self, settings, means, cells)
+        self._check_name(plan)
+        return plan, facts
+
+    def _errors_name_keys(self) -> AbstractContextManager[None]:
+        """Errors name the file's keys, where the caller gave no setting."""
+        return settings_of(str(self.file.path), self._from_file)
+
+    def _check_name(self, plan: Plan) -> None:
         """Raise UsageError if a file that is called like a built-in benchmark plays another."""
         try:
             name = named_source(plan.benchmark)
@@ -359,8 +366,7 @@ def _unlike(plan: Plan, source: Source) -> list[str]:
         arguments |= {**parameter_settings(plan), "slots": plan.slots}
     settings = PlanSettings(benchmark=plan.benchmark, **arguments)
     try:
-        facts = source.facts(settings, Means())
-        built_in = plan_of_facts(source.name, source.procedure, settings, facts, plan.cells)
+        built_in, _ = source.plan(settings, Means(), plan.cells)
         return difference(built_in, plan, called=("built in", "here"))
     except UsageError as error:  # it cannot be played so
         return [str(error)]

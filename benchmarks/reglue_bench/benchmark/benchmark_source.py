@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 from env_adapters import SuiteName
 from env_adapters.environment_suite import EnvironmentSuite
-from env_adapters.metaworld import TaskSet, catalogue, task_set
+from env_adapters.metaworld import catalogue, task_set
 from env_adapters.suites import META_WORLD as META_WORLD_FACTORY
 from env_adapters.suites import environments_like, is_known, suite_name
 from reglue.environments.world import Suite
@@ -22,7 +21,13 @@ from reglue_bench.benchmark.declared import WAIT, Declared
 from reglue_bench.plan_settings import MetaWorldSettings, PlanSettings
 from reglue_bench.plans.environment_facts import DEFAULT_SLOTS, EnvironmentFacts
 from reglue_bench.plans.plan import Plan
-from reglue_bench.procedures import PROCEDURES, TRAINING, check_parameters, procedure_names
+from reglue_bench.procedures import (
+    PROCEDURES,
+    TRAINING,
+    check_parameters,
+    plan_of_facts,
+    procedure_names,
+)
 from reglue_bench.procedures.procedure import or_default
 
 SUFFIX = ".toml"
@@ -82,19 +87,9 @@ class Source(ABC):
 
         Raises UsageError for settings of other benchmarks, or another procedure.
         """
-        completed = self.completed(settings)
-        with self.errors_name_keys():
-            check_parameters(completed, self.procedure)
-            self.check(completed)
-        return completed
-
-    def completed(self, settings: PlanSettings) -> PlanSettings:
-        """The caller's settings, and its own where the caller gave none."""
+        self.check(settings)
+        check_parameters(settings, self.procedure)
         return settings
-
-    def errors_name_keys(self) -> AbstractContextManager[None]:
-        """Errors about settings that a file holds name its keys, not the flags."""
-        return nullcontext()
 
     @abstractmethod
     def check(self, settings: PlanSettings) -> None:
@@ -104,8 +99,15 @@ class Source(ABC):
     def facts(self, settings: PlanSettings, means: Means) -> EnvironmentFacts:
         """Its environments, which are made or waited for. Raises UsageError, EnvironmentFault."""
 
-    def check_plan(self, plan: Plan) -> None:  # noqa: B027 - most plans may have their name
-        """Raise UsageError for a plan that must not have this name."""
+    def plan(
+        self, settings: PlanSettings, means: Means, cells: str
+    ) -> tuple[Plan, EnvironmentFacts]:
+        """The plan of its environments, and their facts; `cells` commits to their key.
+
+        Raises UsageError, EnvironmentFault.
+        """
+        facts = self.facts(settings, means)
+        return plan_of_facts(self.name, self.procedure, settings, facts, cells), facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,16 +132,33 @@ class TaskSetSource(Source):
     def facts(self, settings: PlanSettings, means: Means) -> EnvironmentFacts:
         """Draw its goals."""
         tasks = task_set(self.name, settings.split)
-        arguments = _metaworld_arguments(settings, tasks)
-        suite = suite_name(self.name, arguments, means.key, on_goals_drawn=means.drawing)
+        is_ml = tasks.family == "ML"
+        privileged = {
+            "tasks": settings.reveal_tasks or (settings.one_hot and is_ml),
+            "goals": settings.goal_visible and is_ml,
+        }
+        changed = _metaworld_given(settings)
+        changed.pop("estimator", None)  # how goals are drawn
+        config = tasks.config(
+            or_default(settings.seed, 0),
+            means.key,
+            means.drawing,
+            goal_visible=or_default(settings.goal_visible, not is_ml),
+            one_hot=or_default(settings.one_hot, not is_ml and len(tasks.tasks) > 1),
+            recurrent_info=settings.recurrent_info,
+            horizon=settings.episode_horizon,
+            observation_dtype=settings.observation_dtype,
+            reveal_tasks=settings.reveal_tasks,
+        )
+        suite = SuiteName(META_WORLD_FACTORY, config)
         return facts_of(
             suite,
             suite.build(),
             most_slots=_MOST_SLOTS,
             slots_follow_episodes=True,
             parameters={"split": tasks.split},
-            privileged=_privileged(settings, tasks),
-            changed=_metaworld_changes(settings),
+            privileged=tuple(name for name, shown in privileged.items() if shown),
+            changed=changed,
         )
 
 
@@ -241,13 +260,19 @@ def metaworld_procedure(name: str) -> str:
 
 def check_no_metaworld(settings: PlanSettings, *besides: str) -> None:
     """Raise UsageError for a setting of Meta-World's benchmarks, `besides` these."""
-    for only in MetaWorldSettings.model_fields:
-        is_given = getattr(settings, only) != PlanSettings.model_fields[only].default
-        if is_given and only not in besides:
+    for only in _metaworld_given(settings):
+        if only not in besides:
             raise UsageError(
                 f"{setting(only)} is for Meta-World's benchmarks; give {settings.benchmark} its "
                 f"environment's own arguments by {setting('environment_args')}"
             )
+
+
+def _metaworld_given(settings: PlanSettings) -> dict[str, Any]:
+    """The settings of Meta-World's benchmarks that are not the default."""
+    fields = MetaWorldSettings.model_fields.items()
+    given = {name: getattr(settings, name) for name, _ in fields}
+    return {name: given[name] for name, field in fields if given[name] != field.default}
 
 
 def facts_of(
@@ -277,39 +302,6 @@ def facts_of(
         parameters={**(parameters or {}), **told, **said},
         **{"most_slots": max(1, most), **more},
     )
-
-
-def _metaworld_arguments(settings: PlanSettings, tasks: TaskSet) -> dict[str, Any]:
-    several = tasks.family == "MT" and len(tasks.tasks) > 1
-    return {
-        "seed": or_default(settings.seed, 0),
-        "split": settings.split,
-        "goal_visible": or_default(settings.goal_visible, tasks.goal_visible),
-        "one_hot": or_default(settings.one_hot, several),
-        "recurrent_info": settings.recurrent_info,
-        "horizon": settings.episode_horizon,
-        "observation_dtype": settings.observation_dtype,
-        "reveal_tasks": settings.reveal_tasks,
-    }
-
-
-def _metaworld_changes(settings: PlanSettings) -> dict[str, Any]:
-    """The settings that differ from the benchmark's own, except how goals are drawn."""
-    return {
-        name: value
-        for name in MetaWorldSettings.model_fields
-        if (value := getattr(settings, name)) != PlanSettings.model_fields[name].default
-        and name != "estimator"
-    }
-
-
-def _privileged(settings: PlanSettings, tasks: TaskSet) -> tuple[str, ...]:
-    privileged = []
-    if settings.reveal_tasks or (settings.one_hot and tasks.family == "ML"):
-        privileged.append("tasks")
-    if settings.goal_visible and not tasks.goal_visible:
-        privileged.append("goals")
-    return tuple(privileged)
 
 
 _OWN_FILE = re.compile(r"[^:]+\.py:\w+")
