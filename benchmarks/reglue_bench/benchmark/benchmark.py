@@ -32,6 +32,7 @@ class Resolved:
     """A benchmark whose environments were made, or have connected."""
 
     plan: Plan
+    suite: SuiteName  # the plan's, as it is made here
     spec: TaskSpec | None  # None: of an environment that connects
 
 
@@ -80,7 +81,7 @@ class Benchmark:
             train = replace(self, settings=settings.model_copy(update={"split": "train"}))
             has_split = facts.parameters.get("split") == "test"
             plan = with_training(plan, settings, train.facts(means) if has_split else None)
-        return Resolved(plan, facts.spec)
+        return Resolved(plan, _located(plan, self.source.folder), facts.spec)
 
 
 def source_of(settings: Settings) -> Source:
@@ -102,9 +103,14 @@ def make_plan(
 
 
 def suite_of(plan: Plan, settings: Settings) -> SuiteName:
-    """The plan's, as it is made here; also with what is trained on."""
+    """The plan's, as it is made here."""
     folder = Path(settings.directory)
     if is_file(settings.benchmark):
         folder = (folder / settings.benchmark).parent
+    return _located(plan, folder)
+
+
+def _located(plan: Plan, folder: Path) -> SuiteName:
+    """With what is trained on, too."""
     suite = plan.suite if plan.training is None else with_training_tasks(plan.suite, plan)
     return suite.located(folder)
