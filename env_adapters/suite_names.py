@@ -17,6 +17,7 @@ from env_adapters.given_environment import made_by, played_by
 from reglue.environments.environment import Environment, Worlds
 from reglue.environments.world import Suite, close_suite
 from reglue.errors import (
+    BadArgument,
     NotAnEnvironment,
     ReglueError,
     UsageError,
@@ -141,7 +142,7 @@ class SuiteName:
 class FamilyRequest:
     """The parts of a name, and the arguments, of which a family makes a suite's name."""
 
-    rest: str  # the name after `PREFIX:`; the path of a schedule's file
+    rest: str  # the name after `PREFIX:`
     arguments: Mapping[str, Any]  # keywords of the suite's factory
     key: bytes | None = None  # 32 bytes from which goals are drawn; None: from their seeds
     folder: Path = Path()  # relative paths are relative to it
@@ -178,6 +179,21 @@ class Family:
     """Factories that a stranger's plan may name: they import no code and read no file of its
     choice.
     """
+
+    def resolve(
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        key: bytes | None = None,
+        *,
+        folder: Path = Path(),
+        on_goals_drawn: Callable[[int, int], None] | None = None,
+    ) -> SuiteName:
+        """The suite of one of its names; see FamilyRequest. Raises UsageError."""
+        prefix, _, rest = name.partition(":")
+        if self.rest and not rest:
+            raise BadArgument(got=repr(name), wanted=self.form(prefix))
+        return self.make(FamilyRequest(rest, dict(arguments), key, folder, on_goals_drawn))
 
     def form(self, prefix: str) -> str:
         """The form of its environments' names, such as `gymnasium:<id>`."""

@@ -19,7 +19,7 @@ from env_adapters.argument_checks import check_integer
 from env_adapters.metaworld import ALL_TASKS, catalogue, task_set
 from env_adapters.named_objects import Registry
 from env_adapters.suite_names import Family, FamilyRequest, SuiteName
-from reglue.errors import BadArgument, CannotLoad, MissingExtra, UnknownName
+from reglue.errors import CannotLoad, MissingExtra, UnknownName
 from reglue.tools.loading import find, without_class
 
 _GYMNASIUM = "env_adapters.gymnasium:Gymnasium"
@@ -57,9 +57,12 @@ def suite_name(
 
     Raises UsageError.
     """
-    if (family_and_rest := _family(name)) is not None:
-        family, rest = family_and_rest
-        return family.make(FamilyRequest(rest, dict(arguments or {}), key, folder, on_goals_drawn))
+    if is_schedule(name):
+        return _schedule(folder, name, arguments or {}, key)
+    if (family := _family(name)) is not None:
+        return family.resolve(
+            name, arguments or {}, key, folder=folder, on_goals_drawn=on_goals_drawn
+        )
     if re.search(r":\w+$", name):
         return SuiteName(name, dict(arguments or {}))
     if name.removesuffix(":").endswith(".py"):
@@ -83,7 +86,7 @@ def environments_like(name: str) -> list[str]:
 
 def known_suite(name: str, arguments: Mapping[str, Any] | None = None) -> SuiteName | None:
     """The suite of a family's or a schedule's name; None for any other. Raises UsageError."""
-    return None if _family(name) is None else suite_name(name, arguments)
+    return suite_name(name, arguments) if is_schedule(name) or _family(name) else None
 
 
 def is_known(name: str) -> bool:
@@ -108,17 +111,12 @@ def _ids(module: str, name: str) -> list[str]:
     return ids
 
 
-def _family(name: str) -> tuple[Family, str] | None:
-    """The family of a name, and what follows its prefix. Raises UsageError."""
-    if is_schedule(name):
-        return _SCHEDULES, name
-    prefix, colon, rest = name.partition(":")
+def _family(name: str) -> Family | None:
+    """The family of a name; None for a module called like one. Raises CannotLoad."""
+    prefix, colon, _ = name.partition(":")
     if prefix not in FAMILIES:
         return None
-    family = FAMILIES[prefix]
-    if family.rest and not rest:
-        raise BadArgument(got=repr(name), wanted=family.form(prefix))
-    return None if colon and not family.rest else (family, rest)
+    return FAMILIES[prefix] if FAMILIES[prefix].rest or not colon else None
 
 
 def _example(suite: SuiteName) -> Family:
@@ -138,14 +136,16 @@ def _gymnasium(request: FamilyRequest, config: Mapping[str, Any]) -> SuiteName:
     return SuiteName(_GYMNASIUM, whole)
 
 
-def _schedule(request: FamilyRequest) -> SuiteName:
-    read = find(
-        "env_adapters.curricula.schedule_file:read_schedule"
-    )  # which finds suites by name itself
-    config = {**read(request.folder / request.rest), **request.arguments}
-    if request.key is not None:
-        config["seed"] = _seed(request.key, "seed", config, size=8)  # Rng takes no more
-    return SuiteName(SCHEDULE, config).relative_to(request.folder)
+def _schedule(
+    folder: Path, file: str, arguments: Mapping[str, Any], key: bytes | None
+) -> SuiteName:
+    """Several environments, one after another."""
+    # It finds suites by name itself.
+    read = find("env_adapters.curricula.schedule_file:read_schedule")
+    config = {**read(folder / file), **arguments}
+    if key is not None:
+        config["seed"] = _seed(key, "seed", config, size=8)  # Rng takes no more
+    return SuiteName(SCHEDULE, config).relative_to(folder)
 
 
 def _seed(key: bytes, name: str, config: Mapping[str, Any], *, size: int) -> int:
@@ -174,8 +174,6 @@ def _task_sets() -> Iterator[tuple[str, Family]]:
         prefix, _, rest = form.partition(":")
         yield prefix, Family(_meta_world(prefix), about, rest, trusted=(META_WORLD,))
 
-
-_SCHEDULES = Family(_schedule, "a schedule: several, one after another", "<file.toml>")
 
 _OWN: Mapping[str, Family] = {
     **{name: _example(suite) for name, suite in EXAMPLES.items()},

@@ -268,7 +268,14 @@ def plan_and_start(
             declare=lambda slots: server.declared(slots, procedure),
             drawing=watcher.drawing,
         )
-        request = Request(settings, resolved.plan, agent=agent, server=server, is_kept=is_kept)
+        request = Request(
+            settings,
+            resolved.plan,
+            agent=agent,
+            server=server,
+            is_kept=is_kept,
+            known_suite=resolved.suite,
+        )
         return start(folder, request, watcher)
 
 

@@ -11,7 +11,7 @@ from glue_server import EnvironmentCalls
 from glue_server.processes.crash_reports import crashes_reported
 from reglue.errors import UsageError
 from reglue.tools.loading import check_guarded
-from reglue_bench.benchmark.benchmark import Benchmark
+from reglue_bench.benchmark.benchmark import Benchmark, suite_of
 from reglue_bench.engines.run_environments import environment_of
 from reglue_bench.evaluation import check_faults, interrupts_raised, start
 from reglue_bench.global_randomness import unchanged_randomness
@@ -95,7 +95,8 @@ class Evaluator:
             self._hold(*self._object)
         elif self._environment is None:
             folder = Path(self._folder.name)
-            self._environment = environment_of(self.plan, self._settings, folder)
+            suite = suite_of(self.plan, self._settings)
+            self._environment = environment_of(suite, self.plan, self._settings, folder)
         request = Request(
             self._settings,
             self.plan,

@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from reglue.errors import UsageError
-from reglue_bench.benchmark.benchmark import Benchmark, make_plan
+from reglue_bench.benchmark.benchmark import Benchmark, make_plan, suite_of
 from reglue_bench.engines.run_environments import environment_of
 from reglue_bench.evaluation import start
 from reglue_bench.formatting import milliseconds
@@ -200,7 +200,8 @@ def _repeated(ledger: LedgerReader, row: Row, settings: Settings) -> Repeat | No
     outcome = ledger.outcome(row, order_of(plan, row, before, cell_key_of(about)))
     if not (outcome.actions and outcome.rewards):
         return None
-    with closing(environment_of(plan, settings, ledger.folder)) as environment:
+    suite = suite_of(plan, settings)
+    with closing(environment_of(suite, plan, settings, ledger.folder)) as environment:
         return repeat_episode(outcome, environment, procedure_of(plan), most_steps=row.steps)
 
 

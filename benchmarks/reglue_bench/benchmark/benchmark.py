@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
@@ -11,7 +11,6 @@ from reglue.errors import UsageError, setting
 from reglue.spec import TaskSpec
 from reglue_bench.benchmark.benchmark_file import FileSource
 from reglue_bench.benchmark.benchmark_source import (
-    NOTHING,
     Declare,
     Drawing,
     Means,
@@ -23,7 +22,7 @@ from reglue_bench.plan_settings import PlanSettings
 from reglue_bench.plans.environment_facts import EnvironmentFacts
 from reglue_bench.plans.keys import cell_key, commitment, goal_key
 from reglue_bench.plans.plan import Plan
-from reglue_bench.procedures.training_plan import with_training, with_training_tasks
+from reglue_bench.procedures.training_plan import whole_suite, with_training
 from reglue_bench.settings import Settings
 
 
@@ -32,6 +31,7 @@ class Resolved:
     """A benchmark whose environments were made, or have connected."""
 
     plan: Plan
+    suite: SuiteName  # the plan's, as it is made here
     spec: TaskSpec | None  # None: of an environment that connects
 
 
@@ -57,9 +57,9 @@ class Benchmark:
             )
         return cls(source, source.accepted(settings.of_plan()))
 
-    def facts(self, means: Means = NOTHING) -> EnvironmentFacts:
+    def facts(self) -> EnvironmentFacts:
         """The facts of its environments, which are made. Raises UsageError, EnvironmentFault."""
-        return self.source.facts(self.settings, means)
+        return self.source.facts(self.settings, Means())
 
     def resolve(
         self,
@@ -74,13 +74,13 @@ class Benchmark:
         cannot be played, and what `declare` raises.
         """
         means, cells = Means(goal_key(secret), declare, drawing), commitment(cell_key(secret))
-        settings = self.settings
-        plan, facts = self.source.plan(settings, means, cells)
+        source, settings, train = self.source, self.settings, None
+        plan, facts = source.plan(settings, means, cells)
         if settings.train_steps is not None:
-            train = replace(self, settings=settings.model_copy(update={"split": "train"}))
-            has_split = facts.parameters.get("split") == "test"
-            plan = with_training(plan, settings, train.facts(means) if has_split else None)
-        return Resolved(plan, facts.spec)
+            if facts.parameters.get("split") == "test":
+                train = source.facts(settings.model_copy(update={"split": "train"}), means)
+            plan = with_training(plan, settings, train)
+        return Resolved(plan, whole_suite(plan).located(source.folder), facts.spec)
 
 
 def source_of(settings: Settings) -> Source:
@@ -93,18 +93,14 @@ def make_plan(
     settings: Settings,
     drawing: Drawing | None = None,
     declare: Declare | None = None,
-    *,
-    source: Source | None = None,
 ) -> Plan:
     """The plan of a run, in one step: see Benchmark."""
-    benchmark = Benchmark.of(settings, source)
-    return benchmark.resolve(settings.secret, declare=declare, drawing=drawing).plan
+    return Benchmark.of(settings).resolve(settings.secret, declare=declare, drawing=drawing).plan
 
 
 def suite_of(plan: Plan, settings: Settings) -> SuiteName:
-    """The plan's, as it is made here; also with what is trained on."""
+    """The plan's, as it is made here."""
     folder = Path(settings.directory)
     if is_file(settings.benchmark):
         folder = (folder / settings.benchmark).parent
-    suite = plan.suite if plan.training is None else with_training_tasks(plan.suite, plan)
-    return suite.located(folder)
+    return whole_suite(plan).located(folder)

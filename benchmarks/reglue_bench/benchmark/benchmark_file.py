@@ -33,7 +33,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from env_adapters import Suite, SuiteName
 from env_adapters.fitting import Fit
 from env_adapters.suite_names import COMPOSED
-from env_adapters.suites import suite_name
+from env_adapters.suites import is_known, suite_name
 from reglue.environments.world import close_suite
 from reglue.errors import UnknownName, UsageError, setting, settings_of
 from reglue_bench.benchmark.benchmark_source import (
@@ -168,10 +168,11 @@ class FileSource(Source):
     def _check_name(self, plan: Plan) -> None:
         """Raise UsageError if a file that is called like a built-in benchmark plays another."""
         try:
-            name = named_source(plan.benchmark)
+            named = named_source(plan.benchmark)
         except UsageError:
             return
-        if name.is_built_in and (lines := _unlike(plan, name)):
+        is_built_in = named.is_metaworld or is_known(named.environment)
+        if is_built_in and (lines := _unlike(plan, named)):
             raise UsageError(
                 f"{self.settings.benchmark} is called {plan.benchmark}, but differs from the "
                 f"built-in benchmark of that name: {'; '.join(lines)}; give it another `name`"

@@ -54,10 +54,6 @@ class Means:
     drawing: Drawing | None = None
 
 
-NOTHING = Means()
-"""Goals are drawn by seeds, and nothing is waited for."""
-
-
 @dataclass(frozen=True, slots=True)
 class Source(ABC):
     """Where a benchmark's environments come from, and how they are played."""
@@ -76,11 +72,6 @@ class Source(ABC):
     def environment(self) -> str:
         """The environment's name in PROCEDURE:ENVIRONMENT; else empty."""
         return ""
-
-    @property
-    def is_built_in(self) -> bool:
-        """Whether its name has a meaning without a file of somebody's."""
-        return False
 
     def accepted(self, settings: PlanSettings) -> PlanSettings:
         """The settings that it is played with, if a caller gives these.
@@ -115,11 +106,6 @@ class TaskSetSource(Source):
     """A task set of Meta-World, such as `MT10`."""
 
     is_metaworld: ClassVar[bool] = True
-
-    @property
-    def is_built_in(self) -> bool:
-        """It always has."""
-        return True
 
     def check(self, settings: PlanSettings) -> None:
         """It has settings of its own, and takes no arguments."""
@@ -170,11 +156,6 @@ class EnvironmentSource(Source):
     def environment(self) -> str:
         """What follows the procedure."""
         return self.name.partition(":")[2]
-
-    @property
-    def is_built_in(self) -> bool:
-        """Whether a family makes it."""
-        return is_known(self.environment)
 
     def check(self, settings: PlanSettings) -> None:
         """It takes no setting of Meta-World."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from env_adapters import SuiteName
 from glue_server import Order
-from reglue_bench.benchmark.benchmark import make_plan, suite_of
+from reglue_bench.benchmark.benchmark import Benchmark
 from reglue_bench.benchmark.benchmark_source import Source, is_file, named_source
 from reglue_bench.plans.keys import Submission, training_key
 from reglue_bench.plans.plan import Plan
@@ -59,12 +59,12 @@ def training_stream(
         is_file(benchmark) or PROCEDURES[named_source(benchmark).procedure].trains_first
     ):
         settings = settings.model_copy(update={"train_steps": 1})
-    plan = make_plan(settings, source=source)
+    resolved = Benchmark.of(settings, source).resolve(settings.secret)
     stream = TrainingStream(
-        suite=suite_of(plan, settings),
-        plan=plan,
-        cells=training_cells(plan, slots=slots),
-        starts=Submission.new(plan.seed, settings.secret).starts,
+        suite=resolved.suite,
+        plan=resolved.plan,
+        cells=training_cells(resolved.plan, slots=slots),
+        starts=Submission.new(resolved.plan.seed, settings.secret).starts,
         secret=settings.secret,
     )
     return stream.with_training_seed(training_seed)

@@ -13,7 +13,7 @@ from env_adapters import SuiteName
 from reglue.errors import UsageError
 from reglue.tools.keyword_words import parsed
 from reglue_bench.benchmark.benchmark import suite_of
-from reglue_bench.engines.run_identity import agent_facts, agent_sources, versions
+from reglue_bench.engines.run_identity import agent_sources, identity
 from reglue_bench.plans.plan import Plan
 from reglue_bench.settings import Settings
 
@@ -26,7 +26,8 @@ def facts_and_files(settings: Settings, plan: Plan) -> dict[str, Any]:
 
     Raises UsageError for more than a GiB.
     """
-    return {"facts": facts(settings, plan), "files": _packed(settings, plan)}
+    suite = suite_of(plan, settings)
+    return {"facts": identity(settings, suite), "files": _packed(settings, suite)}
 
 
 def unpack(files: Mapping[str, bytes], folder: Path) -> None:
@@ -53,17 +54,9 @@ def at_home(settings: Settings) -> Settings:
     return _with_command(settings, lambda word: word.replace(_PROGRAMS, bin_folder))
 
 
-def facts(settings: Settings, plan: Plan) -> dict[str, str]:
-    """What a row's bits depend on: versions, and the digests of the agent and environment."""
-    package_versions = versions(suite_of(plan, settings)).items()
-    return agent_facts(settings) | {
-        f"version {name}": version for name, version in package_versions
-    }
-
-
 def check_facts(wanted: Mapping[str, str], settings: Settings, plan: Plan) -> None:
     """Raise UsageError, which names each difference, unless they are the same here."""
-    local = facts(settings, plan)
+    local = identity(settings, suite_of(plan, settings))
     lines = [
         f"{name}: {local.get(name, 'none')} there, {wanted.get(name, 'none')} here"
         for name in sorted(local.keys() | wanted.keys())
@@ -93,7 +86,7 @@ def _is_installed(program: Path) -> bool:
     return is_beside and (sys.prefix != sys.base_prefix or program.resolve() == python.resolve())
 
 
-def _packed(settings: Settings, plan: Plan) -> dict[str, bytes]:
+def _packed(settings: Settings, suite: SuiteName) -> dict[str, bytes]:
     """Files by their names in the run's directory: the agent's, the environment's, the checkpoint.
 
     Of a source file also those beside it, or all of its package. What is outside of the directory,
@@ -103,7 +96,7 @@ def _packed(settings: Settings, plan: Plan) -> dict[str, bytes]:
     installed = Path(sysconfig.get_path("purelib")).resolve()
     contents = {
         str(file.relative_to(folder)): file.read_bytes()
-        for file in _needed_files(settings, suite_of(plan, settings))
+        for file in _needed_files(settings, suite)
         if file.is_relative_to(folder) and not file.is_relative_to(installed)
     }
     if (size := sum(map(len, contents.values()))) > _MOST_BYTES:

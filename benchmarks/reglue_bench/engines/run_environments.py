@@ -11,7 +11,6 @@ from glue_server import EnvironmentCalls, EnvironmentPort, LocalEnvironmentPort,
 from glue_server.environment.moving_port import MovingPort, WorkersPay
 from glue_server.timeouts import Timeouts
 from reglue.environments.environment import Worlds
-from reglue_bench.benchmark.benchmark import suite_of
 from reglue_bench.plans.keys import PUBLIC
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import PROCEDURES
@@ -63,6 +62,7 @@ def make_environment(
 
 
 def environment_of(
+    suite: SuiteName,
     plan: Plan,
     settings: Settings,
     folder: Path,
@@ -70,7 +70,7 @@ def environment_of(
     share: int | None = None,
     was_lost: bool = False,
 ) -> EnvironmentCalls:
-    """New environments of a plan, made here. Raises UsageError.
+    """New environments of a plan, made here of its `suite`. Raises UsageError.
 
     `folder` is the run's, for what workers print. Where a secret hides the cells, environments are
     in processes of their own: what an agent brings about there, such as a crash, ends no run. So
@@ -85,7 +85,7 @@ def environment_of(
     if workers is None and (was_lost or is_limited or plan.cells != PUBLIC):
         workers = cores() if share is None else share
     return make_environment(
-        suite_of(plan, settings),
+        suite,
         plan.slots,
         workers=workers,
         share=share,

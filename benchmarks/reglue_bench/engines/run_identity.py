@@ -29,6 +29,12 @@ _PACKAGES = ("reglue", "numpy", "gymnasium", "metaworld", "mujoco")
 _OF_SOME = ("scipy", "ale-py", "gymnasium-robotics", "shimmy", "dm-control", "box2d", "box2d-py")
 
 
+def identity(settings: Settings, suite: SuiteName) -> dict[str, str]:
+    """What a row's bits depend on: versions, and the digests of the agent and environment."""
+    package_versions = versions(suite).items()
+    return agent_facts(settings) | {f"version {name}": each for name, each in package_versions}
+
+
 def agent_facts(settings: Settings) -> dict[str, str]:
     """What identifies the agent, from the settings."""
     facts = {
@@ -39,12 +45,7 @@ def agent_facts(settings: Settings) -> dict[str, str]:
         "agent checkpoint": checkpoint_sha256(_absolute(settings)),
     }
     texts = {name: str(value) for name, value in facts.items() if value is not None}
-    return texts | agent_files(settings)
-
-
-def agent_files(settings: Settings) -> dict[str, str]:
-    """The digests of the agent's files, as entries of `about`."""
-    return {AGENT_FILE + name: digest for name, digest in agent_code(settings).items()}
+    return texts | _agent_files(settings)
 
 
 def versions(suite: SuiteName) -> dict[str, str]:
@@ -88,22 +89,22 @@ def _absolute(settings: Settings) -> dict[str, str]:
     return settings.agent_args | {"checkpoint": str(Path(settings.directory) / checkpoint)}
 
 
-def agent_code(settings: Settings) -> dict[str, str]:
-    """The start of each file's SHA-256, by its name on the command line.
+def _agent_files(settings: Settings) -> dict[str, str]:
+    """The start of each file's SHA-256, as an entry of `about` with its name on the command line.
 
     Of `file.py:Class` that file, of `package.module:Class` the module's; of a program the first
     word, and others that look like programs, where they are files. Imports of these
     files are not followed. Nothing is run or imported.
     """
     return {
-        name: hashlib.sha256(file.read_bytes()).hexdigest()[:16]
+        AGENT_FILE + name: hashlib.sha256(file.read_bytes()).hexdigest()[:16]
         for name, file in _files_by_name(settings)
         if file.is_file()
     }
 
 
 def agent_sources(settings: Settings) -> list[Path]:
-    """The files of `agent_code`."""
+    """The files whose digests identify the agent."""
     return [file for _, file in _files_by_name(settings) if file.is_file()]
 
 

@@ -202,6 +202,8 @@ def listen(
     from glue_server.rpc import GlueServer
     from glue_server.rpc.tls.server_tls import server_tls
 
+    # An agent's program may be another user's: it must show its token as well.
+    is_another_user = settings.chosen_sandbox != "none" and os.getuid() == 0
     tokens = {"agent": settings.token, "environment": settings.environment_token}
     return GlueServer(
         settings.listen,
@@ -211,10 +213,5 @@ def listen(
         places=places,
         reconnect_window_s=reconnect_window_s,
         transport=settings.transport,
-        open_unix_socket=settings.open_unix_socket or _is_another_user(settings),
+        open_unix_socket=settings.open_unix_socket or is_another_user,
     )
-
-
-def _is_another_user(settings: Settings) -> bool:
-    """Whether an agent's program may be; it must show its token as well."""
-    return settings.chosen_sandbox != "none" and os.getuid() == 0

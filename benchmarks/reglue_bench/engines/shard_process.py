@@ -24,6 +24,7 @@ from glue_server.processes.crash_reports import crashes_reported
 from glue_server.processes.interrupts import interruptible, is_stopping
 from glue_server.processes.message_codec import unexpected
 from reglue.errors import AgentFault, EnvironmentFault, UsageError
+from reglue_bench.benchmark.benchmark import suite_of
 from reglue_bench.engines.agent_pool import AgentPool, asks_again, check_capable, served_host
 from reglue_bench.engines.files import at_home, check_facts, unpack
 from reglue_bench.engines.run_environments import environment_of
@@ -222,6 +223,7 @@ class _Player:
     def _make_environment(self) -> EnvironmentCalls:
         shards = self._shards
         return environment_of(
+            suite_of(self._plan, self._settings),
             self._plan,
             self._settings,
             Path(shards.folder),

@@ -6,12 +6,13 @@ from reglue_bench.procedures.evaluate import Evaluate
 from reglue_bench.procedures.meta_learning import MetaLearning
 from reglue_bench.procedures.multi_task import MultiTask
 from reglue_bench.procedures.online import Online
-from reglue_bench.procedures.plan_of_facts import check_parameters, plan_of_facts
+from reglue_bench.procedures.plan_of_facts import plan_of_facts
 from reglue_bench.procedures.procedure import Agents, Procedure, Todo, Todos
 from reglue_bench.procedures.registry import (
     ANY_PROCEDURE,
     PROCEDURES,
     TRAINING,
+    check_parameters,
     parameter_names,
     parameter_settings,
     procedure_names,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from itertools import chain
 
 from reglue.errors import UsageError, setting
 from reglue_bench.float_range import within
@@ -12,12 +11,7 @@ from reglue_bench.plan_settings import HiddenSettings, PlanSettings
 from reglue_bench.plans.environment_facts import DEFAULT_SLOTS, EnvironmentFacts
 from reglue_bench.plans.plan import Parameter, Plan
 from reglue_bench.procedures.procedure import Procedure, or_default
-from reglue_bench.procedures.registry import (
-    PROCEDURES,
-    TRAINING,
-    parameter_names,
-    procedure_of,
-)
+from reglue_bench.procedures.registry import PROCEDURES, procedure_of
 
 
 def plan_of_facts(
@@ -57,20 +51,6 @@ def plan_of_facts(
         )
     procedure_of(plan)  # refuses what cannot be divided as upstream does
     return plan
-
-
-def check_parameters(settings: PlanSettings, procedure: str) -> None:
-    """Raise UsageError for a parameter of another procedure."""
-    accepted = parameter_names(procedure)
-    others = {each: parameter_names(each) for each in PROCEDURES.built_in if each != TRAINING}
-    for name in (*chain.from_iterable(others.values()), "procedure_args"):
-        if name not in accepted and getattr(settings, name) not in (None, {}):
-            whose = [other for other, names in others.items() if name in names]
-            theirs = " and ".join(whose) or "other packages'"
-            raise UsageError(
-                f"{setting(name)} belongs to {theirs} benchmarks; {settings.benchmark} is "
-                f"{procedure}, which takes {', '.join(map(setting, accepted))}"
-            )
 
 
 def _slots(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
 from env_adapters.named_objects import Registry
+from reglue.errors import UsageError, setting
 from reglue_bench.plan_settings import HiddenSettings, PlanSettings
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures.evaluate import Evaluate
@@ -50,6 +52,20 @@ def parameter_names(name: str) -> tuple[str, ...]:
     """The settings that are a procedure's parameters. Raises as PROCEDURES."""
     names = tuple(PROCEDURES[name].settings.model_fields)
     return names if set(names) <= set(PlanSettings.model_fields) else ("procedure_args",)
+
+
+def check_parameters(settings: PlanSettings, procedure: str) -> None:
+    """Raise UsageError for a parameter of another procedure."""
+    accepted = parameter_names(procedure)
+    others = {each: parameter_names(each) for each in PROCEDURES.built_in if each != TRAINING}
+    for name in (*chain.from_iterable(others.values()), "procedure_args"):
+        if name not in accepted and getattr(settings, name) not in (None, {}):
+            whose = [other for other, names in others.items() if name in names]
+            theirs = " and ".join(whose) or "other packages'"
+            raise UsageError(
+                f"{setting(name)} belongs to {theirs} benchmarks; {settings.benchmark} is "
+                f"{procedure}, which takes {', '.join(map(setting, accepted))}"
+            )
 
 
 def parameter_settings(plan: Plan) -> dict[str, Any]:

@@ -36,21 +36,19 @@ def with_training(plan: Plan, settings: PlanSettings, train: EnvironmentFacts | 
     goals = None
     if train is not None:
         goals = Goals(train.suite, {PREFIX + task: n for task, n in variants.items()})
-    planned = replace(
+    return replace(
         plan,
         procedure=TRAINING,
         parameters={**plan.parameters, EVALUATED_BY: plan.procedure, **training_parameters},
         training=goals,
     )
-    if goals is not None:
-        with_training_tasks(plan.suite, planned)
-    return planned
 
 
-def with_training_tasks(suite: SuiteName, plan: Plan) -> SuiteName:
-    """A suite that plays the judged tasks, and those of the train split."""
-    assert plan.training is not None
-    suites = [suite, plan.training.suite]
+def whole_suite(plan: Plan) -> SuiteName:
+    """The plan's suite, which plays the tasks of the train split too if they are trained on."""
+    if plan.training is None:
+        return plan.suite
+    suites = [plan.suite, plan.training.suite]
     tasks = {
         name: {"suite": place, "task": name.removeprefix(PREFIX * place), "variants": [*range(n)]}
         for place, of in enumerate((plan.variants, plan.training.variants))

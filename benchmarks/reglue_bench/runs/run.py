@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from env_adapters import SuiteName
 from glue_server import EnvironmentCalls
 from glue_server.peers.hosts import AgentPeer
 from reglue.errors import PlanDiffers, setting
 from reglue_bench.benchmark.benchmark import suite_of
 from reglue_bench.engines.agent_parameters import parameters_of
-from reglue_bench.engines.run_identity import AGENT_FILE, agent_facts, versions
+from reglue_bench.engines.run_identity import AGENT_FILE, identity
 from reglue_bench.engines.run_server import RunServer
 from reglue_bench.plans.keys import PUBLIC, Submission, cell_key, training_key
 from reglue_bench.plans.plan import Plan, difference
@@ -45,6 +46,7 @@ class Request:
     run is over.
     `environment` plays the plan's slots; it is lent, so the run does not close it.
     A run that `is_kept` may be resumed, by the same agent object.
+    `known_suite` is `suite`, where it is known.
     """
 
     settings: Settings
@@ -57,6 +59,12 @@ class Request:
     server: RunServer | None = None
     environment: EnvironmentCalls | None = None
     is_kept: bool = True
+    known_suite: SuiteName | None = None
+
+    @property
+    def suite(self) -> SuiteName:
+        """What the plan's environments are made of here."""
+        return self.known_suite or suite_of(self.plan, self.settings)
 
 
 def is_recorded(folder: Path, request: Request) -> bool:
@@ -90,9 +98,8 @@ def begin(folder: Path, request: Request) -> Ledger:
             "secret": submission.starts.hex(),
             "cell key": "" if cells is None else cells.hex(),
             "submission": submission.nonce,
-            **agent_facts(request.settings),
+            **identity(request.settings, request.suite),
             **_object_facts(request),
-            **{f"version {name}": version for name, version in _versions(request).items()},
         },
     )
 
@@ -102,10 +109,13 @@ def check_same(
     request: Request,
     way_out: str = f"resume it as it was begun, or begin another run, in another {setting('out')}",
 ) -> None:
-    """Raise PlanDiffers, naming each difference, unless `request` continues the run."""
+    """Raise PlanDiffers, naming each difference, unless `request` continues the run.
+
+    Files of the agent that are new since are noted.
+    """
     about = ledger.about
     lines = difference(Plan.from_json(about["plan"]), request.plan)
-    now = agent_facts(request.settings) | {f"version {n}": v for n, v in _versions(request).items()}
+    now = identity(request.settings, request.suite)
     compared = now.keys() | {name for name in about if name.startswith(("agent ", "version "))}
     new = {name for name in now.keys() - about.keys() if name.startswith(AGENT_FILE)}
     for name in sorted(compared - new - {AGENT_NAME}):
@@ -124,13 +134,11 @@ def check_same(
         )
     if request.agent is not None:
         check_same_object(ledger, request.agent, request.settings.label)
+    for name in new:
+        ledger.note(name, now[name])
 
 
 def _object_facts(request: Request) -> dict[str, str]:
     if request.agent is None or not request.is_kept:
         return {}
     return {PARAMETERS: parameters_of(request.agent).to_json()}
-
-
-def _versions(request: Request) -> dict[str, str]:
-    return versions(suite_of(request.plan, request.settings))

@@ -15,7 +15,6 @@ from glue_server.processes.interrupts import interruptible
 from reglue.agents.adaptation import agent_of
 from reglue.errors import AgentFault, EnvironmentFault, PlanDiffers, ReglueError, setting
 from reglue.spec import TaskSpec
-from reglue_bench.benchmark.benchmark import suite_of
 from reglue_bench.benchmark.declared import check_declared, declared_repeatable, is_remote
 from reglue_bench.engines.agent_pool import (
     AgentPool,
@@ -28,7 +27,7 @@ from reglue_bench.engines.dealing import DealingEngine
 from reglue_bench.engines.engine import Engine
 from reglue_bench.engines.process_players import Players
 from reglue_bench.engines.run_environments import environment_of
-from reglue_bench.engines.run_identity import agent_files, machine
+from reglue_bench.engines.run_identity import machine
 from reglue_bench.engines.run_server import RunServer
 from reglue_bench.engines.shard import FromShard
 from reglue_bench.formatting import plural
@@ -77,8 +76,6 @@ class Session:
         self._watcher = watcher
         self._began = began
         self._session = ledger.begin_session()
-        for name, digest in agent_files(request.settings).items():  # also those new since
-            ledger.note(name, digest)
         self._procedure = procedure_of(request.plan)
         self._shortest = ShortestEpisode()
         self._outside = 0  # observations of which the ledger tells
@@ -170,7 +167,8 @@ class Session:
                 return self._shortest.repeat_episode(self._pool.emptied(), self._procedure)
             # They were in other processes, one for each agent.
             local = settings.model_copy(update={"workers": 0})
-            environment = environment_of(self._request.plan, local, self._folder)
+            request, folder = self._request, self._folder
+            environment = environment_of(request.suite, request.plan, local, folder)
             with contextlib.closing(environment):
                 return self._shortest.repeat_episode(environment, self._procedure)
         except ReglueError as error:
@@ -236,9 +234,9 @@ class Session:
             check_declared(plan, self._server.declared(plan.slots, plan.procedure))
             return self._server.environment(plan.slots, plan.procedure)
         if self._placement is not None:
-            suite = suite_of(plan, self._request.settings)
-            return self._placement.environment(suite, plan.slots)
-        return environment_of(plan, self._request.settings, self._folder, was_lost=self._was_lost)
+            return self._placement.environment(self._request.suite, plan.slots)
+        suite, settings = self._request.suite, self._request.settings
+        return environment_of(suite, plan, settings, self._folder, was_lost=self._was_lost)
 
     def _placed(self) -> Placement | None:
         """The placement of environments on other machines. Raises UsageError, MissingExtra."""

@@ -51,5 +51,5 @@ def test_one_class_is_called_benchmark() -> None:
 
 def test_settings_walk_to_a_plan_without_wandering() -> None:
     stays = walk("MT10")
-    assert (len(stays), returns(stays)) <= (35, 17)
-    assert stays.count("benchmarks/reglue_bench/benchmark/benchmark_source.py") <= 5
+    assert len(stays) <= 25
+    assert returns(stays) <= 8

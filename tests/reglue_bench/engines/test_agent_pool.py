@@ -10,7 +10,7 @@ import pytest
 from reglue.errors import PlanDiffers
 from reglue_bench.evaluation import resume
 from reglue_bench.runs.observer import NullObserver
-from reglue_bench.runs.run import Request, begin
+from reglue_bench.runs.run import Request, begin, check_same
 from reglue_bench.settings import Settings
 from tests.error_facts import raises
 from tests.reglue_bench.toys import corridor_plan
@@ -39,6 +39,19 @@ def test_an_agent_whose_file_was_changed_does_not_go_on(
     digests = [sha256(code).hexdigest()[:16] for code in (CODE, b"pass")]
     with raises(PlanDiffers, f"agent file {fact}", *digests):
         resume(tmp_path / "run", NullObserver())
+
+
+def test_a_file_of_the_agent_that_is_new_since_is_not_to_change_from_then_on(
+    tmp_path: Path,
+) -> None:
+    settings = Settings(benchmark="corridor", directory=str(tmp_path), agent_cmd="true mine.py")
+    request = Request(settings, corridor_plan())
+    with begin(tmp_path / "run", request) as ledger:
+        (tmp_path / "mine.py").write_bytes(CODE)
+        check_same(ledger, request)
+        (tmp_path / "mine.py").write_bytes(b"pass")
+        with raises(PlanDiffers, "agent file mine.py"):
+            check_same(ledger, request)
 
 
 def test_what_a_program_writes_meanwhile_is_not_its_code(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from glue_server import Outcome
 from reglue.errors import UsageError
 from reglue_bench.cli import bench
-from reglue_bench.engines.files import at_home, check_facts, facts, facts_and_files, portable
+from reglue_bench.engines.files import at_home, check_facts, facts_and_files, portable
 from reglue_bench.engines.run_identity import agent_facts, machine
 from reglue_bench.evaluation import resume
 from reglue_bench.plans.plan import Plan
@@ -224,15 +224,16 @@ def test_an_installed_package_is_not_sent_along() -> None:
     """Also where it is installed in the directory of the run."""
     where = str(Path(sys.prefix).parent)
     asked = Settings(benchmark="corridor", agent="numpy.random:Generator", directory=where)
-    assert "agent file numpy.random" in facts(asked, online_plan())
-    assert facts_and_files(asked, online_plan())["files"] == {}
+    sent = facts_and_files(asked, online_plan())
+    assert "agent file numpy.random" in sent["facts"]
+    assert sent["files"] == {}
 
 
 def test_what_differs_on_a_node_is_named(tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text("")
     plan = online_plan()
     settings = Settings(benchmark="corridor", agent="agent.py:Mine", directory=str(tmp_path))
-    wanted = facts(settings, plan)
+    wanted = facts_and_files(settings, plan)["facts"]
     check_facts(wanted, settings, plan)
     (tmp_path / "agent.py").unlink()
     other = wanted | {"version numpy": "1.0"}
