@@ -8,14 +8,14 @@ is read first: runs are never behind it.
 from __future__ import annotations
 
 import gzip
-import io
 import json
+import os
 import sqlite3
 import tarfile
 import tempfile
 import zlib
-from collections.abc import Iterator, Mapping
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from datetime import datetime
 from itertools import groupby, islice
 from operator import itemgetter
@@ -27,6 +27,7 @@ import sqlalchemy as sa
 from reglue.errors import StorageFailed, UsageError
 from reglue_bench.results.whole_file import whole_file
 from reglue_bench.runs.ledger.storage import sqlite_text
+from reglue_bench.runs.ledger.writer import LOCK
 from reglue_competition.competition_folder import DATABASE, CompetitionFolder, new_folder
 from reglue_competition.definition import FILE
 from reglue_competition.store import migrate
@@ -44,18 +45,17 @@ _ROWS_AT_ONCE = 500
 _CHUNK = 1 << 20  # bytes
 _CONTENTS = (FILE, "secrets", "tasks", "transcripts", "reveals", "runs")
 _SQLITE = ".sqlite"
-_TEMPORARY = (
-    f"{_SQLITE}-wal",
-    f"{_SQLITE}-shm",
-    "lock",
-    ".tmp",
-)  # files that a running program keeps beside its data
+_BESIDE = (f"{_SQLITE}-wal", f"{_SQLITE}-shm")  # a database in use, which is copied with them
+_WRITTEN = ("transcripts", "reveals", "runs")  # where programs keep files that are not whole yet
 
 
-def back_up(folder: CompetitionFolder, path: Path) -> int:
+def back_up(
+    folder: CompetitionFolder, path: Path, left_out: Callable[[str], None] = lambda _: None
+) -> int:
     """Write a competition into a new file that only its owner can read; its size in bytes.
 
-    The server may run meanwhile. Raises UsageError if the file exists, and StorageFailed.
+    The server may run meanwhile. `left_out` is called with the name of each link and device, which
+    no backup holds. Raises UsageError if the file exists, and StorageFailed.
     """
     if path.exists():
         raise UsageError(f"{path} exists; choose another file")
@@ -64,8 +64,11 @@ def back_up(folder: CompetitionFolder, path: Path) -> int:
             with closing(Database(folder.database_url)) as database:
                 database.read(check_current)
                 database.read(lambda connection: _dump(connection, rows))
-            with whole_file(path, mode=0o600) as file:
-                _pack(folder.path, rows, file)
+            with (
+                whole_file(path, mode=0o600) as file,
+                tempfile.TemporaryDirectory(dir=path.parent) as drafts,  # where there is room
+            ):
+                _pack(folder.path, rows, file, Path(drafts), left_out)
         return path.stat().st_size
     except OSError as error:
         raise StorageFailed(f"{path} cannot be written: {error}") from error
@@ -94,16 +97,24 @@ def _dump(connection: sa.Connection, file: IO[bytes]) -> None:
             file.write(_line({"table": table.name, "row": values}))
 
 
-def _pack(folder: Path, rows: IO[bytes], file: BinaryIO) -> None:
+def _pack(
+    folder: Path, rows: IO[bytes], file: BinaryIO, drafts: Path, left_out: Callable[[str], None]
+) -> None:
     with tarfile.open(fileobj=file, mode="w:gz") as archive:
         size = rows.tell()
         rows.seek(0)
         archive.addfile(_about(ROWS, size), rows)
         for each in _files(folder):
             name = each.relative_to(folder).as_posix()
-            with suppress(FileNotFoundError):  # a run that goes on has replaced or removed it
-                content = _content(each)
-                archive.addfile(_about(name, len(content), each), io.BytesIO(content))
+            if each.is_symlink() or not each.is_file():
+                left_out(name)
+                continue
+            with (
+                suppress(FileNotFoundError),  # a run that goes on has replaced or removed it
+                _content(each, drafts) as content,
+            ):
+                size = os.fstat(content.fileno()).st_size
+                archive.addfile(_about(name, size, each), content)
 
 
 def _fill(url: str, rows: Path) -> None:
@@ -168,37 +179,47 @@ def _value(value: object) -> object:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """The files of a backup, sorted; links are not followed."""
+    """What belongs to a backup, sorted; links are not followed."""
     for name in _CONTENTS:
         top = folder / name
         for each in [top] if top.is_file() else sorted(top.rglob("*")):
-            is_temporary = each.name.endswith(_TEMPORARY) or "__pycache__" in each.parts
-            if each.is_file() and not each.is_symlink() and not is_temporary:
+            is_unfinished = name in _WRITTEN and (each.name == LOCK or each.suffix == ".tmp")
+            is_made_again = "__pycache__" in each.parts or each.name.endswith(_BESIDE)
+            is_folder = each.is_dir() and not each.is_symlink()
+            if not (is_unfinished or is_made_again or is_folder):
                 yield each
 
 
-def _content(path: Path) -> bytes:
-    """The bytes of a file; of a SQLite database, one consistent state. Raises StorageFailed."""
+@contextmanager
+def _content(path: Path, drafts: Path) -> Iterator[BinaryIO]:
+    """A file to read; of a SQLite database, one consistent state, as a draft in that folder.
+
+    Raises StorageFailed.
+    """
     if path.suffix != _SQLITE:
-        return path.read_bytes()
-    try:
-        return _copy_sqlite(path)
-    except sqlite3.Error as error:
-        if not path.exists():
-            raise FileNotFoundError from error
-        raise StorageFailed(f"{path} cannot be read: {sqlite_text(error)}") from error
+        with path.open("rb") as file:
+            yield file
+        return
+    with tempfile.NamedTemporaryFile(suffix=_SQLITE, dir=drafts) as copy:
+        try:
+            _copy_sqlite(path, Path(copy.name))
+        except sqlite3.Error as error:
+            if not path.exists():
+                raise FileNotFoundError from error
+            raise StorageFailed(f"{path} cannot be read: {sqlite_text(error)}") from error
+        with Path(copy.name).open("rb") as file:
+            yield file
 
 
-def _copy_sqlite(path: Path) -> bytes:
+def _copy_sqlite(path: Path, to: Path) -> None:
     uri = f"{path.absolute().as_uri()}?mode=ro"
     with (
         closing(sqlite3.connect(uri, uri=True, timeout=PATIENCE_S)) as source,
-        closing(sqlite3.connect(":memory:")) as copy,
+        closing(sqlite3.connect(to)) as copy,
     ):
         source.backup(copy)
         # A single file: its journal, which is beside it now, is in it.
         copy.execute("PRAGMA journal_mode=DELETE")
-        return copy.serialize()
 
 
 def _about(name: str, size: int, of: Path | None = None) -> tarfile.TarInfo:

@@ -5,6 +5,7 @@ import os
 import sqlite3
 import stat
 import tarfile
+import tracemalloc
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -105,6 +106,38 @@ def test_a_restored_competition_equals_the_original(
         team = store.add_team("Another")
         assert store.events()[-1].id > last
         assert store.enter(team, "x", datetime.now(UTC)).status == "waiting"
+
+
+def test_tasks_are_kept_whatever_their_files_are_called_and_links_are_named(
+    original: CompetitionFolder, tmp_path: Path
+) -> None:
+    tasks, run = original.path / "tasks", next(original.runs_path.iterdir())
+    for name in ("uv.lock", "Pipfile.lock", "flock.py", "block", "lock", "goals.tmp"):
+        (tasks / name).write_text(name)
+    (tasks / "goals").symlink_to(tasks / "block")
+    kept = files(original.path)
+    for name in ("lock", "result.json.tmp"):
+        (run / name).write_text("of a program that runs")
+    left_out: list[str] = []
+    back_up(original, tmp_path / "backup.tar.gz", left_out.append)
+    assert left_out == ["tasks/goals"]
+    del kept["tasks/goals"]
+    assert files(restore(tmp_path / "backup.tar.gz", tmp_path / "restored").path) == kept
+
+
+def test_a_large_run_is_not_read_into_memory(original: CompetitionFolder, tmp_path: Path) -> None:
+    run = next(original.runs_path.iterdir())
+    with (run / "observed.bin").open("wb") as file:
+        file.truncate(64 << 20)
+    with closing(sqlite3.connect(run / "observed.sqlite")) as ledger:
+        ledger.execute("CREATE TABLE seen AS SELECT zeroblob(67108864) AS pixels")
+        ledger.commit()
+    tracemalloc.start()
+    try:
+        back_up(original, tmp_path / "backup.tar.gz")
+        assert tracemalloc.get_traced_memory()[1] < 16 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_a_ledger_that_is_written_to_is_kept_as_of_one_moment(

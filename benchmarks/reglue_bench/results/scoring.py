@@ -37,7 +37,6 @@ from reglue_bench.results.scores import GoalCounts, ReturnScore, Success, Succes
 from reglue_bench.run_folder import OBSERVED
 from reglue_bench.runs.ledger import (
     AGENT_NAME,
-    ENDED_EARLY,
     ENVIRONMENTS,
     EVENT,
     ISOLATION,
@@ -48,7 +47,7 @@ from reglue_bench.runs.ledger import (
     Row,
     Totals,
 )
-from reglue_bench.runs.notes import Ending, Repeat
+from reglue_bench.runs.notes import Repeat, ending_of
 from reglue_bench.runs.observed import counted
 from reglue_bench.settings import AGENT_WAIT, Settings
 from reglue_bench.statistics import (
@@ -127,10 +126,7 @@ def score_of(ledger: LedgerReader) -> Result:
         episodes, lost = counted(ledger)
         recorded = Recorded(episodes=episodes, lost=lost)
         result = result.model_copy(update={"recorded": recorded})
-    if not about.get(ENDED_EARLY):
-        return result
-    ending = Ending.model_validate_json(about[ENDED_EARLY])
-    return result.model_copy(update={"ended_early": ending})
+    return result.model_copy(update={"ended_early": ending_of(about)})
 
 
 def _machines(about: Mapping[str, str]) -> list[str]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import BaseModel
 
 from glue_server import LocalEnvironmentPort
 from reglue.errors import setting
+from reglue_bench.runs.ledger import ENDED_EARLY
 from reglue_bench.settings import Settings
 
 
@@ -51,6 +53,12 @@ class Ending(BaseModel, frozen=True, extra="forbid"):
     def __str__(self) -> str:
         """`agent_error: KeyError`, or `interrupted; …`."""
         return self.what if self.what.startswith(self.status) else f"{self.status}: {self.what}"
+
+
+def ending_of(about: Mapping[str, str]) -> Ending | None:
+    """What ended the last session of a run early, from its ledger's `about`."""
+    text = about.get(ENDED_EARLY)
+    return Ending.model_validate_json(text) if text else None
 
 
 def limits_text(settings: Settings, where: str) -> str:

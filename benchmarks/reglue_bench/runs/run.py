@@ -10,7 +10,7 @@ from typing import Literal
 from env_adapters import SuiteName
 from glue_server import EnvironmentCalls
 from glue_server.peers.hosts import AgentPeer
-from reglue.errors import PlanDiffers, setting
+from reglue.errors import PlanDiffers, RunExists, setting
 from reglue_bench.benchmark.benchmark import suite_of
 from reglue_bench.engines.agent_parameters import parameters_of
 from reglue_bench.engines.run_identity import AGENT_FILE, identity
@@ -77,8 +77,26 @@ def cell_key_of(about: Mapping[str, str]) -> bytes | None:
     return bytes.fromhex(about.get("cell key", "")) or None
 
 
-def begin(folder: Path, request: Request) -> Ledger:
-    """A new ledger in `folder`. Raises RunExists, NotAnAgent (no such checkpoint)."""
+def begin_or_resume(folder: Path, request: Request, *, within_s: float = 0.0) -> Ledger:
+    """The ledger of a new run in `folder`, or of the one there that `request` continues.
+
+    Waits so long for a process that still writes to it. Raises RunBusy, RunDamaged, PlanDiffers,
+    NotAnAgent, StorageFailed.
+    """
+    try:
+        return begin(folder, request, within_s=within_s)
+    except RunExists:
+        ledger = Ledger(folder, within_s=within_s)
+    try:
+        check_same(ledger, request)
+    except BaseException:
+        ledger.close()
+        raise
+    return ledger
+
+
+def begin(folder: Path, request: Request, *, within_s: float = 0.0) -> Ledger:
+    """A new ledger in `folder`. Raises RunExists, RunBusy, NotAnAgent (no such checkpoint)."""
     plan, secret = request.plan, request.settings.secret
     submission = Submission.new(plan.seed, secret, request.entrant, request.nonce)
     cells = None if plan.cells == PUBLIC else cell_key(secret)
@@ -101,6 +119,7 @@ def begin(folder: Path, request: Request) -> Ledger:
             **identity(request.settings, request.suite),
             **_object_facts(request),
         },
+        within_s=within_s,
     )
 
 

@@ -163,8 +163,8 @@ def backup(folder: Folder, file: _File) -> None:
     """Write all of a competition into one file. The server may run meanwhile.
 
     The file holds the database's rows as of one moment, ledgers and transcripts, the competition
-    file, hidden tasks, and the SECRETS: anybody who reads it knows the hidden goals, and can sign
-    transcripts. Only you can read it; keep it so.
+    file, hidden tasks (links are left out, and named), and the SECRETS: anybody who reads it knows
+    the hidden goals, and can sign transcripts. Only you can read it; keep it so.
 
     reglue competition backup my-comp monday.tar.gz
 
@@ -175,7 +175,10 @@ def backup(folder: Folder, file: _File) -> None:
         from reglue_competition.backup import BACKED_UP, back_up
 
     competition = read_folder(folder)
-    size = back_up(competition, file)
+    left_out: list[str] = []
+    size = back_up(competition, file, left_out.append)
+    if left_out:
+        say(f"left out, as only files and folders are kept: {', '.join(left_out)}")
     say(f"{file}: {decimal(size)}; it holds the competition's secrets: keep it to yourself")
     with competition.store() as store:
         store.note(BACKED_UP, bytes=size)

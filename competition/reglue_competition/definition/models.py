@@ -20,6 +20,7 @@ from pydantic import (
 from glue_server.host_settings import Amount, Count, Seconds
 
 PhaseKind: TypeAlias = Literal["practice", "public", "private"]
+Audience: TypeAlias = Literal["public", "after_close", "organiser"]
 PhaseState: TypeAlias = Literal["planned", "open", "closed"]
 
 _ORDER: tuple[PhaseKind, ...] = ("practice", "public", "private")
@@ -87,6 +88,7 @@ class PhaseDefinition(_Table):
     quotas: Quotas | None = None  # instead of the competition's
     needs_admission: bool | None = None  # whether `admit` must pass first; see below
     cells: Literal["shared", "own"] = "shared"  # whether all play the same goals and episodes
+    board: Audience | None = None  # who sees scores; see below
 
     @model_validator(mode="after")
     def _opens_first(self) -> Self:
@@ -189,6 +191,11 @@ class Definition(_Table):
         of, every = self.phase(phase), timedelta(seconds=self.play.round_every_s)
         begins = of.opens + ((entered - of.opens) // every + 1) * every
         return min(begins, of.closes)
+
+    def board_of(self, phase: str) -> Audience:
+        """Who sees a phase's scores: of a private one the organiser, until it is revealed."""
+        of = self.phase(phase)
+        return of.board or ("organiser" if of.kind == "private" else "public")
 
     def quotas_of(self, phase: PhaseDefinition) -> Quotas:
         """What a team may enter in a phase."""

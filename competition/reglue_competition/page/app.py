@@ -117,7 +117,10 @@ class Page:
         phase = snapshot.current_phase if name is None else snapshot.phase(name)
         if phase is None:
             raise HTTPException(404, "there is no such phase")
-        board = snapshot_views.board(snapshot, phase)
+        withheld = snapshot.withheld(phase.name, self._revealed())
+        if withheld and self._readers.who(request).is_organiser:
+            withheld = ""
+        board = snapshot_views.board(snapshot, phase, withheld)
         return self._html(request, "leaderboard", board=board, phases=self._phases())
 
     def _rules(self, request: Request) -> Response:
@@ -142,9 +145,13 @@ class Page:
     def _submission(self, request: Request) -> Response:
         who, submission = self._readers.who(request), self._known(request)
         reader, is_scored = who.reads(submission), submission.status in SCORED
-        runs = self._site.runs_of(submission) if reader != "public" or is_scored else ()
+        withheld = self._withheld(submission.phase, who)
+        is_shown = not withheld and (reader != "public" or is_scored)
+        runs = self._site.runs_of(submission) if is_shown else ()
         more = self._more(submission, runs, who)
-        view = snapshot_views.submission_view(self._site.snapshot, submission, runs, reader, more)
+        view = snapshot_views.submission_view(
+            self._site.snapshot, submission, runs, reader, more, withheld
+        )
         appeals = [] if reader == "public" else self._site.store.appeals(submission=submission.id)
         return self._html(
             request,
@@ -188,8 +195,10 @@ class Page:
         if not who.team:
             return self._login_form(request, who)
         mine = self._site.store.submissions(team=who.team)[::-1]
+        snapshot, view = self._site.snapshot, snapshot_views.submission_view
         views = [
-            snapshot_views.submission_view(self._site.snapshot, each, [], "team") for each in mine
+            view(snapshot, each, [], "team", withheld=self._withheld(each.phase, who))
+            for each in mine
         ]
         appeals = map(snapshot_views.appeal_view, self._site.store.appeals(team=who.team))
         return self._html(
@@ -318,6 +327,10 @@ class Page:
         over = [each.name for each in snapshot.phases if snapshot.is_over(each.name)]
         return {name for name in over if reveal_file(self._site.folder, name).is_file()}
 
+    def _withheld(self, phase: str, who: Who) -> str:
+        """Why a reader sees no scores of a phase yet; empty: it does."""
+        return "" if who.is_organiser else self._site.snapshot.withheld(phase, self._revealed())
+
     def _more(self, submission: Submission, runs: Sequence[Run], who: Who) -> dict[int, More]:
         """What somebody may see of a submission's runs, besides their scores."""
         snapshot, reader = self._site.snapshot, who.reads(submission)
@@ -349,11 +362,12 @@ class Page:
     def _files(self, submission: Submission, folder: str, who: Who) -> dict[int, str]:
         """The addresses of a submission's files that this reader may have, by their place.
 
-        Not before the phase is over: transcripts for its team, replays for all if the organiser
-        publishes them.
+        Not before the phase is over and its scores are shown: transcripts for its team, replays for
+        all if the organiser publishes them.
         """
         snapshot = self._site.snapshot
-        is_over = snapshot.is_over(submission.phase)
+        is_shown = not self._withheld(submission.phase, who)
+        is_over = is_shown and snapshot.is_over(submission.phase)
         is_owners = who.is_organiser or (is_over and who.reads(submission) == "team")
         is_public = folder == "replays" and is_over and snapshot.definition.page.replays
         if not (is_owners or is_public):

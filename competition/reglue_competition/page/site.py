@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -71,6 +71,19 @@ class Snapshot:
         phase = self.phase(name)
         is_closed = phase is not None and phase.state == "closed"
         return is_closed and not self.of_phase(name, *UNFINISHED)
+
+    def withheld(self, name: str, revealed: Collection[str]) -> str:
+        """Why nobody but the organiser sees a phase's scores yet; empty: everybody does.
+
+        `revealed` are the phases whose plans were published.
+        """
+        match self.definition.board_of(name):
+            case "after_close" if not self.is_over(name):
+                return "Scores are shown when this phase is closed and played."
+            case "organiser" if name not in revealed:
+                return "Scores are shown when the organiser has published what this phase played."
+            case _:
+                return ""
 
     def of_phase(self, name: str, *statuses: str) -> list[Submission]:
         """A phase's submissions with these statuses, in the order in which they were entered."""

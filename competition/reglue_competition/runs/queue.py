@@ -9,7 +9,7 @@ from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from typing import assert_never
+from typing import Any, assert_never
 
 from glue_server.processes.child import end_together
 from glue_server.rpc.gateways.agent_gateway import AgentGateway
@@ -61,9 +61,24 @@ class _Playing:
     progress: Progress | None = None  # that is not stored yet
     stored_at: float = 0.0  # monotonic seconds, as all here
     cancelled_at: float | None = None
-    farewell: str = ""  # once it has ended
+
+
+@dataclass(slots=True)
+class _Leaving:
+    """A submission whose process lets its agent go."""
+
+    process: SubmissionProcess
+    farewell: str = ""  # none if it goes on
     has_failed: bool = False  # the gateway tells it, and not its process: it is an error
-    ended_at: float | None = None
+    not_before: float = 0.0  # when the next try begins; 0: there is none
+    since: float = field(default_factory=time.monotonic)
+
+
+@dataclass(slots=True)
+class _Paused:
+    """A submission of which a try has failed."""
+
+    not_before: float  # when the next one begins
 
 
 class Queue:
@@ -92,9 +107,7 @@ class Queue:
         self._clock = clock
         self._calendar = Calendar(store, hosted)
         self._news = threading.Event()  # a process has some; `wait` clears it
-        self._playing: dict[str, _Playing] = {}  # by submission
-        self._leaving: list[_Playing] = []
-        self._not_before: dict[str, float] = {}  # when the next try begins
+        self._states: dict[str, _Playing | _Leaving | _Paused] = {}  # by submission
         # Until then agents of the server before us look for it.
         window_s = hosted.reconnect_window_s + farewells.MARGIN_S
         self._awaited_until = time.monotonic() + window_s
@@ -103,7 +116,7 @@ class Queue:
     @property
     def is_idle(self) -> bool:
         """Whether no submission has a process."""
-        return not self._playing and not self._leaving
+        return not self._processes()
 
     def tick(self, *, starts: bool = True) -> None:
         """Look once at everything; with `starts` false nothing new begins.
@@ -111,11 +124,11 @@ class Queue:
         While the database is away nothing is lost, and what plays goes on: what could not be
         stored is stored later.
         """
-        for playing in [*self._playing.values()]:
+        for playing in self._playing():
             self._guarded(self._hear, playing)
         self._guarded(self._end_leaving)
         try:
-            for playing in [*self._playing.values()]:
+            for playing in self._playing():
                 self._guarded(self._follow_or_break, playing)
             if starts:
                 self._guarded(self._calendar.keep, self._clock())
@@ -132,14 +145,20 @@ class Queue:
 
     def interrupt(self) -> None:
         """Stop all that play, so that they go on when the next server is there."""
-        for playing in (*self._playing.values(), *self._leaving):
-            playing.process.leave()
+        for process in self._processes():
+            process.leave()
 
     def close(self, within_s: float) -> None:
         """Interrupt all, and wait for their processes; kill them after that time."""
         self.interrupt()
-        playing = (*self._playing.values(), *self._leaving)
-        end_together((each.process for each in playing), within_s=within_s)
+        end_together(self._processes(), within_s=within_s)
+
+    def _playing(self) -> list[_Playing]:
+        return [each for each in self._states.values() if isinstance(each, _Playing)]
+
+    def _processes(self) -> list[SubmissionProcess]:
+        states = self._states.values()
+        return [each.process for each in states if not isinstance(each, _Paused)]
 
     def _guarded(self, work: Callable[..., None], *args: object) -> None:
         """Call it; if it fails, everything else continues. Raises StoreFailed."""
@@ -158,11 +177,22 @@ class Queue:
             count[submission.team] += submission.status == "playing"
             if submission.cancel_asked:
                 self._cancel(submission)
-            elif starts and submission.id not in self._playing and self._waits(submission, now):
+            elif starts and self._may_begin(submission) and self._waits(submission, now):
                 waiting.append(submission)
         self._metrics.count(unfinished)
         self._metrics.queue.set(len(waiting))
         self._give_places(waiting, count)
+
+    def _may_begin(self, submission: Submission) -> bool:
+        """Whether it has no process, not even one that leaves, and its pause is over."""
+        match self._states.get(submission.id):
+            case None:
+                return True
+            case _Paused(not_before) if time.monotonic() >= not_before:
+                del self._states[submission.id]
+                return True
+            case _:
+                return False
 
     def _waits(self, submission: Submission, now: datetime) -> bool:
         """Whether it waits for a place with its agent. Without waiting, others go on or end."""
@@ -212,8 +242,6 @@ class Queue:
 
         With `lost` or `waits` that process is without its agent: it takes down how the runs ended.
         """
-        if time.monotonic() < self._not_before.get(submission.id, 0.0):
-            return False
         submission = self._store.submission(submission.id)  # its cells may have been drawn again
         try:
             settings = self._hosted.settings_of(submission, lost=lost, waits=waits)
@@ -227,13 +255,13 @@ class Queue:
         except StoreFailed:  # the database's, not this submission's
             raise
         except (OSError, UsageError) as error:  # a file of the environment is gone, or memory
-            self._failed(submission, str(error))
+            self._pause(submission.id, self._failed(submission, str(error)))
             return False
         except Exception as error:
             log.exception(_OURS)
-            self._failed(submission, _of_ours(error))
+            self._pause(submission.id, self._failed(submission, _of_ours(error)))
             return False
-        self._playing[submission.id] = _Playing(submission, process, is_alone=waits or bool(lost))
+        self._states[submission.id] = _Playing(submission, process, is_alone=waits or bool(lost))
         self._log(submission, "goes on" if submission.status == "playing" else "begins")
         return True
 
@@ -261,20 +289,21 @@ class Queue:
             log.exception("our own failure, which came %d times", playing.failures)
             submission, why = playing.submission, _of_ours(error)
             self._store.set_status(submission.id, "broken", why, _PLAYING)
-            playing.farewell = self._forget(submission, "broken", why)
             playing.process.cancel(_OURS)
-            self._let_go(playing)
+            self._let_go(playing, self._forget(submission, "broken", why))
 
     def _follow(self, playing: _Playing) -> None:
         """Take down what its process said; one that is not stored is stored the next time."""
         while playing.news:
-            self._take(playing, playing.news[0])
+            if self._take(playing, playing.news[0]):
+                return
             playing.news.popleft()
-        if playing.ended_at is None and playing.is_silent:
+        if playing.is_silent:
             self._died(playing)
         self._store_progress(playing)
 
-    def _take(self, playing: _Playing, news: News) -> None:
+    def _take(self, playing: _Playing, news: News) -> bool:
+        """Returns whether its process leaves now."""
         match news:
             case Progress():
                 self._count(playing, news)
@@ -282,12 +311,14 @@ class Queue:
                 self._store.record_run(Run(submission=playing.submission.id, **asdict(news)))
             case Ended():
                 self._ended(playing, news)
+                return True
             case Listening():  # `_hear` has taken it in
                 pass
             case Exception():
                 raise news
             case _:
                 assert_never(news)
+        return False
 
     def _count(self, playing: _Playing, progress: Progress) -> None:
         before = playing.done.get(progress.index, progress.done)
@@ -304,51 +335,60 @@ class Queue:
     def _ended(self, playing: _Playing, ended: Ended) -> None:
         submission = playing.submission
         if ended.again:
-            self._failed(submission, ended.detail)
-        else:
-            self._store.set_status(submission.id, ended.status, ended.detail, _PLAYING)
-            if ended.status in FINAL:
-                playing.farewell = self._forget(submission, ended.status, ended.detail)
-                playing.has_failed = ended.status == "failed"
-        self._let_go(playing)
+            self._let_go(playing, not_before=self._failed(submission, ended.detail))
+            return
+        self._store.set_status(submission.id, ended.status, ended.detail, _PLAYING)
+        if ended.status not in FINAL:
+            self._let_go(playing)
+            return
+        words = self._forget(submission, ended.status, ended.detail)
+        self._let_go(playing, words, has_failed=ended.status == "failed")
 
-    def _let_go(self, playing: _Playing) -> None:
-        """End its process, with a farewell unless its agent has another or waits for one."""
-        playing.ended_at = time.monotonic()
-        playing.process.let_go("" if playing.has_failed else playing.farewell)
-        del self._playing[playing.submission.id]
-        self._leaving.append(playing)
+    def _let_go(self, playing: _Playing, farewell: str = "", **more: Any) -> None:
+        """End its process, with a farewell unless its agent has another or waits for one.
+
+        `more`: see _Leaving.
+        """
+        state = _Leaving(playing.process, farewell, **more)
+        state.process.let_go("" if state.has_failed else farewell)
+        self._states[playing.submission.id] = state
 
     def _end_leaving(self) -> None:
-        for playing in [*self._leaving]:
-            assert playing.ended_at is not None
-            late = time.monotonic() > playing.ended_at + _LEAVE_S
-            if late or not playing.process.is_alive():
-                playing.process.end(0.0)
-                self._leaving.remove(playing)
-                if playing.farewell:  # also to an agent that comes back just now
-                    of, has_failed = playing.submission.id, playing.has_failed
-                    self._gateway.end(of, playing.farewell, has_failed=has_failed)
+        for submission, state in [*self._states.items()]:
+            if not isinstance(state, _Leaving):
+                continue
+            is_late = time.monotonic() > state.since + _LEAVE_S
+            if not is_late and state.process.is_alive():
+                continue
+            state.process.end(0.0)
+            self._pause(submission, state.not_before)
+            if state.farewell:  # also to an agent that comes back just now
+                self._gateway.end(submission, state.farewell, has_failed=state.has_failed)
 
     def _died(self, playing: _Playing) -> None:
         """Handle a process that ended without a message."""
         submission = playing.submission
-        if playing.cancelled_at is not None:
-            self._store.set_status(submission.id, "cancelled", _CANCELLED, _PLAYING)
-            playing.farewell = self._forget(submission, "cancelled", _CANCELLED)
-        else:
-            self._failed(submission, "its process died")
-        self._let_go(playing)
+        if playing.cancelled_at is None:
+            self._let_go(playing, not_before=self._failed(submission, "its process died"))
+            return
+        self._store.set_status(submission.id, "cancelled", _CANCELLED, _PLAYING)
+        self._let_go(playing, self._forget(submission, "cancelled", _CANCELLED))
 
-    def _failed(self, submission: Submission, why: str) -> None:
-        """Try it again later; after too many tries inform its agent."""
+    def _pause(self, submission: str, not_before: float) -> None:
+        """Note when the next try of one without a process begins, if there is one."""
+        self._states.pop(submission, None)
+        if not_before:
+            self._states[submission] = _Paused(not_before)
+
+    def _failed(self, submission: Submission, why: str) -> float:
+        """Returns when the next try begins; 0.0 after too many, which its agent is told."""
         self._metrics.restarts.inc()
         tries = self._store.interrupt(submission.id, why)
-        if tries < _MOST_TRIES:
-            self._not_before[submission.id] = time.monotonic() + _PAUSES_S[tries - 1]
-            self._log(submission, f"was interrupted, and goes on: {why}", logging.WARNING)
-            return
-        self._end(submission, "broken", why)
+        if tries >= _MOST_TRIES:
+            self._end(submission, "broken", why)
+            return 0.0
+        self._log(submission, f"was interrupted, and goes on: {why}", logging.WARNING)
+        return time.monotonic() + _PAUSES_S[tries - 1]
 
     def _end(self, submission: Submission, status: Status, why: str) -> None:
         """End one that has no process, and tell its agent.
@@ -368,8 +408,8 @@ class Queue:
         self._farewells.send()
 
     def _cancel(self, submission: Submission) -> None:
-        playing = self._playing.get(submission.id)
-        if playing is None:
+        playing = self._states.get(submission.id)
+        if not isinstance(playing, _Playing):
             self._end(submission, "cancelled", _CANCELLED)
         elif playing.cancelled_at is None:
             playing.cancelled_at = time.monotonic()
@@ -381,7 +421,11 @@ class Queue:
         return self._conclude(submission, status, detail)
 
     def _conclude(self, submission: Submission, status: str, detail: str) -> str:
-        self._not_before.pop(submission.id, None)
+        match self._states.get(submission.id):  # no try comes after this
+            case _Paused():
+                del self._states[submission.id]
+            case _Leaving() as leaving:
+                leaving.not_before = 0.0
         self._metrics.ended.labels(status).inc()
         self._log(submission, f"is {status}{': ' if detail else ''}{detail}")
         return farewell(status, detail)

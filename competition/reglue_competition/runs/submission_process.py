@@ -27,18 +27,16 @@ from reglue.errors import (
     EnvironmentFault,
     PlanDiffers,
     ReglueError,
-    RunBusy,
-    RunExists,
 )
 from reglue_bench.evaluation import carry_out, conclude
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
 from reglue_bench.results.result import Result
-from reglue_bench.results.scoring import score_of
-from reglue_bench.runs.ledger import ENDED_EARLY, Ledger
-from reglue_bench.runs.notes import Ending
+from reglue_bench.results.scoring import is_agents_fault, score_of
+from reglue_bench.runs.ledger import Ledger
+from reglue_bench.runs.notes import Ending, ending_of
 from reglue_bench.runs.observer import NullObserver, RunStarted
-from reglue_bench.runs.run import Request, begin, check_same
+from reglue_bench.runs.run import Request, begin_or_resume
 from reglue_bench.settings import Settings
 from reglue_bench.terminal.tally import Tally, tally_of
 from reglue_competition.runs.logs import log_to_stderr
@@ -64,7 +62,6 @@ log = logging.getLogger("reglue")
 
 _PROGRESS_S = 0.3  # between two messages about progress
 _BUSY_S = 10.0  # how long a process that died before us may take to let go of its ledger
-_BUSY_POLL_S = 0.1
 _LEAVE_S = 2.0  # how long it may take to leave once its parent is gone
 _ANSWER_S = 600.0  # how long the parent may take to answer: a database may be away
 
@@ -74,15 +71,6 @@ _AWAY = (
     "the server was away, and the agent has not come back yet: it goes on where it was when the "
     "agent joins again under this name"
 )
-
-AGENT, ENVIRONMENT = "agent", "environment"
-"""Owners of faults."""
-
-
-def owner_of(status: str) -> str:
-    """The party at fault for a status: the agent, the environment, or nobody."""
-    owner = status.partition("_")[0]
-    return owner if owner in (AGENT, ENVIRONMENT) else ""
 
 
 def main() -> NoReturn:
@@ -204,28 +192,33 @@ class _Submission:
             nonce=f"{self._settings.submission} {index}",
         )
         watcher = _Progress(self._parent, index)
-        with _opened(folder, request) as ledger:
-            if not self._settings.forgives:
-                self._fault = self._fault or _fault_of(ledger)
-            if self._settings.waits and self._fault is None and not score_of(ledger).complete:
-                raise _AgentAway
+        with begin_or_resume(folder, request, within_s=_BUSY_S) as ledger:
             return self._carry_out(folder, ledger, request, watcher)
 
     def _carry_out(
         self, folder: Path, ledger: Ledger, request: Request, watcher: _Progress
     ) -> Result:
-        """Play what is left, unless the agent has failed before, or is away."""
-        if self._fault is not None or self._settings.waits:
-            fault = None if score_of(ledger).complete else self._fault
-            return conclude(folder, ledger, _fault_of(ledger) or fault)
-        if (broken := _ending_of(ledger)) and broken.status == EnvironmentFault.status:
-            return conclude(folder, ledger, broken)  # its process died before that was stored
+        """Play what is left, unless the agent has failed before, or is away.
+
+        How a run ended may stand in its ledger alone, if this process died before that was stored.
+        """
+        before, settings = ending_of(ledger.about), self._settings
+        failed = before if before and is_agents_fault(before.status) else None
+        if not settings.forgives:
+            self._fault = self._fault or failed
+        if self._fault is not None or settings.waits:
+            is_complete = score_of(ledger).complete
+            if self._fault is None and not is_complete:
+                raise _AgentAway
+            return conclude(folder, ledger, failed or (None if is_complete else self._fault))
+        if before and before.status == EnvironmentFault.status:
+            return conclude(folder, ledger, before)
         try:
             result = carry_out(folder, ledger, request, watcher)
         except PlanDiffers as error:  # another agent came for the rest of a run
             ending = Ending(status=AgentFault.status, what=str(error))
             result = conclude(folder, ledger, ending)
-        if result.ended_early and owner_of(result.ended_early.status) == AGENT:
+        if result.ended_early and is_agents_fault(result.ended_early.status):
             self._fault = result.ended_early
         return result
 
@@ -239,7 +232,7 @@ class _Submission:
                 index=index,
                 benchmark=result.benchmark,
                 status=status,
-                owner=owner_of(status),
+                owner=_owner_of(status),
                 score=result.score.value,
                 low=low,
                 high=high,
@@ -268,50 +261,16 @@ class _Submission:
         )
 
 
-def _opened(folder: Path, request: Request) -> Ledger:
-    """A new run, or the one that was begun there before.
-
-    Raises UsageError (RunDamaged, PlanDiffers, RunBusy), StorageFailed.
-    """
-    deadline = time.monotonic() + _BUSY_S
-    while True:
-        try:
-            return _begun_or_continued(folder, request)
-        except RunBusy:  # of a process whose parent was killed, and that is leaving
-            if time.monotonic() > deadline:
-                raise
-        time.sleep(_BUSY_POLL_S)
-
-
-def _begun_or_continued(folder: Path, request: Request) -> Ledger:
-    try:
-        return begin(folder, request)
-    except RunExists:
-        ledger = Ledger(folder)
-    try:
-        check_same(ledger, request)
-    except BaseException:
-        ledger.close()
-        raise
-    return ledger
-
-
-def _ending_of(ledger: Ledger) -> Ending | None:
-    """What ended the last session of this run early."""
-    ended_early = ledger.about.get(ENDED_EARLY)
-    return Ending.model_validate_json(ended_early) if ended_early else None
-
-
-def _fault_of(ledger: Ledger) -> Ending | None:
-    """The agent's fault that ended this run for good."""
-    ending = _ending_of(ledger)
-    return ending if ending is not None and owner_of(ending.status) == AGENT else None
+def _owner_of(status: str) -> str:
+    """The party at fault for a status: the agent, the environment, or nobody."""
+    owner = status.partition("_")[0]
+    return owner if owner in ("agent", "environment") else ""
 
 
 def _failed_environment(result: Result) -> bool:
     """Whether an environment's failure left something that may not be scored."""
     ending = result.ended_early
-    if ending is not None and owner_of(ending.status) == AGENT:
+    if ending is not None and is_agents_fault(ending.status):
         return False
     is_early = ending is not None and ending.status == EnvironmentFault.status
     return is_early or bool(_environment_faults(result))

@@ -24,7 +24,7 @@ from reglue_bench.runs.ledger import (
     LedgerReader,
     Row,
 )
-from reglue_bench.runs.notes import Ending
+from reglue_bench.runs.notes import ending_of
 from reglue_bench.runs.run import cell_key_of
 from reglue_bench.settings import Settings
 from reglue_competition.transcript.contents import Episode, EpisodeJson, Header, PlannedCells, Score
@@ -76,11 +76,8 @@ class _ForTeams(LedgerReader):
         """The run's settings, and how it ended early."""
         kinds = (MACHINE, ENVIRONMENTS, PLAYED_IN, EVENT)
         about = {name: text for name, text in super().about.items() if not name.startswith(kinds)}
-        if ended_early := about.get(ENDED_EARLY):
-            ending = Ending.model_validate_json(ended_early)
-            if not is_agents_fault(ending.status):
-                ending = ending.model_copy(update={"what": ""})
-            about[ENDED_EARLY] = ending.model_dump_json()
+        if (ending := ending_of(about)) and not is_agents_fault(ending.status):
+            about[ENDED_EARLY] = ending.model_copy(update={"what": ""}).model_dump_json()
         return about
 
     def rows(self) -> Iterator[Row]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from hashlib import sha256
 from importlib.metadata import version
@@ -21,7 +22,7 @@ from reglue_bench.results.result import Result
 from reglue_bench.run_folder import LEDGER
 from reglue_bench.runs.ledger import Ledger
 from reglue_bench.runs.observer import NullObserver
-from reglue_bench.runs.run import Request, begin, check_same
+from reglue_bench.runs.run import Request, begin, begin_or_resume, check_same
 from reglue_bench.settings import Settings, read_settings
 from tests.error_facts import raises
 from tests.reglue_bench.agents import Seeded
@@ -323,6 +324,30 @@ def test_what_was_played_is_kept_when_the_rest_cannot_be_played_as_asked(tmp_pat
 def test_time_spent_waiting_for_an_agent_is_the_agents(tmp_path: Path) -> None:
     result = play(tmp_path, corridor_plan(), "wait", connect_timeout=0.5)
     assert result.seconds.agent >= 0.5
+
+
+def test_a_run_is_begun_or_resumed_by_the_same_words(tmp_path: Path) -> None:
+    request = Request(Settings(benchmark="corridor", agent="random"), corridor_plan())
+    with begin_or_resume(tmp_path, request) as ledger:
+        begun = carry_out(tmp_path, ledger, request, NullObserver())
+    with begin_or_resume(tmp_path, request) as ledger:
+        assert carry_out(tmp_path, ledger, request, NullObserver()).episodes == begun.episodes
+    other = replace(request, settings=Settings(benchmark="corridor", agent="noop"))
+    with raises(PlanDiffers, "agent"):
+        begin_or_resume(tmp_path, other)
+    begin_or_resume(tmp_path, request).close()  # the refused one has let go of it
+
+
+def test_who_resumes_a_run_waits_for_the_process_that_is_leaving_it(tmp_path: Path) -> None:
+    request = Request(Settings(benchmark="corridor", agent="random"), corridor_plan())
+    leaving = begin(tmp_path, request)
+    with raises(RunBusy, tmp_path):
+        begin_or_resume(tmp_path, request)
+    with ThreadPoolExecutor(1) as thread:
+        waiting = thread.submit(begin_or_resume, tmp_path, request, within_s=60.0)
+        assert not waiting.done()
+        leaving.close()
+        waiting.result(60.0).close()
 
 
 def test_a_run_that_is_being_written_is_not_resumed(tmp_path: Path) -> None:

@@ -14,10 +14,12 @@ from starlette.testclient import TestClient
 
 from reglue_competition.page.site import Site
 from reglue_competition.store import Store
+from tests.reglue_competition.competitions import definition, phase
 from tests.reglue_competition.page.competition_builder import (
     COMMITMENT,
     HOSTILE,
     TASK,
+    TWO,
     Made,
     begin,
     end,
@@ -346,3 +348,57 @@ def test_a_database_that_is_away_leaves_the_last_figures(tmp_path: Path) -> None
         aside.rename(file)
         site.look()
         assert not site.snapshot.is_away
+
+
+STATES = ("playing", "over", "revealed")  # of a phase, one after another
+
+
+@pytest.mark.parametrize(
+    ("kind", "board", "shown"),
+    [
+        ("public", None, "playing"),
+        ("private", "public", "playing"),
+        ("public", "after_close", "over"),
+        ("public", "organiser", "revealed"),
+        ("private", None, "revealed"),
+    ],
+)
+def test_a_phase_says_who_sees_its_scores(
+    tmp_path: Path, opened: Open, kind: str, board: str | None, shown: str
+) -> None:
+    """On no page and in no file before: neither others' scores nor one's own."""
+    only = phase("warm-up", kind=kind, benchmarks=TWO, board=board)
+    made = begin(tmp_path, definition(only))
+    with Store(made.url) as store:
+        submission = enter(store, made, "Ada", "x")
+        end(store, submission, play(0.9312), play(0.8123))
+        (tmp_path / "transcripts").mkdir()
+        (tmp_path / "transcripts" / f"{submission.id}-0.reglue").write_bytes(b"rewards")
+        anybody, team, organiser = opened(made), opened(made), opened(made)
+        log_in(team, made.teams["Ada"])
+        log_in(organiser, made.organiser)
+        theirs = f"/submissions/{submission.id}"
+        for state in STATES:
+            if state == "over":
+                store.close_phase("warm-up")
+            if state == "revealed":
+                (tmp_path / "reveals").mkdir()
+                (tmp_path / "reveals" / "warm-up.json").write_text("{}")
+            for client in (anybody, team, organiser):
+                client.app_state["site"].look()
+            is_shown = STATES.index(state) >= STATES.index(shown)
+            for path in ("/", theirs):
+                for client in (anybody, team):
+                    text = client.get(path).text
+                    assert has_score(text) == is_shown, state
+                    assert ("Scores are shown when" in text) != is_shown, state
+                assert has_score(organiser.get(path).text)
+            assert has_score(team.get("/team").text) == is_shown
+            may_have = is_shown and state != "playing"
+            file = f"{theirs}/transcripts/0"
+            codes = [each.get(file).status_code for each in (anybody, team, organiser)]
+            assert codes == [404, 200 if may_have else 404, 200]
+
+
+def has_score(text: str) -> bool:
+    return re.search(r'data-column="score">[^<]*\d', text) is not None

@@ -323,7 +323,7 @@ def test_news_of_no_known_kind_break_a_submission(
 ) -> None:
     with hosting(tmp_path) as server, joined(server.team("ours"), Pausing()) as agent:
         server.runs_until_status("playing", "ours")
-        (playing,) = server.queue._playing.values()
+        (playing,) = server.queue._playing()
         server.runs_until(lambda: playing.done != {}, "it has said how far it is")
         monkeypatch.setattr(playing.process, "_codec", TO_SUBMISSION)  # as of another version
         server.runs_until_status("broken", "ours")

@@ -84,9 +84,12 @@ class Ledger(LedgerReader):
     _wrote: bool  # there may be a journal
     _new: Sequence[Path]  # the folders that were made for it, the innermost first
 
-    def __init__(self, folder: Path) -> None:
-        """Continue the run in a folder. Raises UsageError (RunDamaged, RunBusy)."""
-        self._lock_folder(check_there(folder))
+    def __init__(self, folder: Path, *, within_s: float = 0.0) -> None:
+        """Continue the run in a folder. Waits so long for a process that still writes to it.
+
+        Raises UsageError (RunDamaged, RunBusy).
+        """
+        self._lock_folder(check_there(folder), within_s)
         try:
             self._connect()
             check_holds_run(self._connection, folder)
@@ -96,8 +99,8 @@ class Ledger(LedgerReader):
             raise
 
     @classmethod
-    def create(cls, folder: Path, about: Mapping[str, str]) -> Self:
-        """Begin a run in `folder`. Raises RunExists if there is one."""
+    def create(cls, folder: Path, about: Mapping[str, str], *, within_s: float = 0.0) -> Self:
+        """Begin a run in `folder`. Raises RunExists if there is one, and RunBusy."""
         new = [each for each in (folder, *folder.parents) if not each.exists()]
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -109,7 +112,7 @@ class Ledger(LedgerReader):
         if file.is_dir():
             raise UsageError(f"{file} is a folder; choose another {setting('out')}")
         ledger = cls.__new__(cls)
-        ledger._lock_folder(folder)
+        ledger._lock_folder(folder, within_s)
         ledger._new = new
         is_new = not file.exists() or not file.stat().st_size
         try:
@@ -223,7 +226,7 @@ class Ledger(LedgerReader):
         with self._transaction() as connection:
             self._spend(connection, session, totals)
 
-    def _lock_folder(self, folder: Path) -> None:
+    def _lock_folder(self, folder: Path, within_s: float) -> None:
         self._folder = folder
         self._new = [folder]
         self._closing = ExitStack()
@@ -231,7 +234,7 @@ class Ledger(LedgerReader):
         self._writing = threading.Lock()
         self._lock = FileLock(folder / LOCK, mode=0o600)
         try:
-            self._lock.acquire(timeout=0)
+            self._lock.acquire(timeout=within_s)
         except Timeout as error:
             raise RunBusy(f"{folder}: another process is writing to this run") from error
         except (OSError, NotImplementedError) as error:

@@ -64,9 +64,9 @@ def benchmark_names(definition: Definition, phase: PhaseDefinition) -> list[str]
     ]
 
 
-def board(snapshot: Snapshot, phase: Phase) -> Board:
-    """A phase's leaderboard."""
-    leaderboard = snapshot.boards.get(phase.name)
+def board(snapshot: Snapshot, phase: Phase, withheld: str = "") -> Board:
+    """A phase's leaderboard; without scores where they are `withheld` from the reader: why."""
+    leaderboard = None if withheld else snapshot.boards.get(phase.name)
     names = benchmark_names(snapshot.definition, snapshot.definition.phase(phase.name))
     rows = leaderboard.rows if leaderboard else ()
     measures = leaderboard.measures if leaderboard else [None] * len(names)
@@ -79,6 +79,7 @@ def board(snapshot: Snapshot, phase: Phase) -> Board:
         places=[_place(row, rows, leaderboard, (low, high)) for row in rows] if leaderboard else (),
         benchmarks=names,
         scale=(wording.total(low, measures), wording.total(high, measures)),
+        withheld=withheld,
         verdict=_verdict(rows),
         rule=RULE,
         playing=[playing(each, snapshot) for each in [*plays, *waits[:MOST_WAITING]]],
@@ -149,11 +150,13 @@ def submission_view(
     runs: Sequence[Run],
     reader: Reader = "public",
     more: Mapping[int, More] = MappingProxyType({}),
+    withheld: str = "",
 ) -> SubmissionView:
     """A submission; its own team and the organiser also see its agent's errors.
 
     Environments' errors go to the organiser alone: they may describe hidden tasks. `more` holds
-    further details that the reader may see, by the index of the benchmark.
+    further details that the reader may see, by the index of the benchmark; scores that are
+    `withheld` from the reader are in neither it nor `runs`.
     """
     phase = snapshot.definition.phase(submission.phase)
     names = benchmark_names(snapshot.definition, phase)
@@ -161,7 +164,7 @@ def submission_view(
     visible: tuple[str, ...] = (*SCORED, "playing") if is_owners else SCORED
     by_place = {run.index: run for run in runs if submission.status in visible}
     sees_detail = reader == "organiser" or (is_owners and submission.status != "broken")
-    leaderboard = snapshot.boards.get(submission.phase)
+    leaderboard = None if withheld else snapshot.boards.get(submission.phase)
     row = (
         next((r for r in leaderboard.rows if r.submission.id == submission.id), None)
         if leaderboard
@@ -187,6 +190,7 @@ def submission_view(
         interval=wording.totals(row.interval95, measures) if row else "",
         rank=_rank(row, leaderboard.rows) if row and leaderboard else "",
         broken=submission.broken,
+        withheld=withheld,
         benchmarks=[
             _benchmark(name, by_place.get(place), more.get(place, More()), is_owners=is_owners)
             for place, name in enumerate(names)

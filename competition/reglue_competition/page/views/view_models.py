@@ -85,6 +85,7 @@ class Board:
     places: Sequence[Place]
     benchmarks: Sequence[str]  # headings; one for each of `Place.scores`
     scale: tuple[str, str]  # what the ends of the bars are
+    withheld: str  # why this reader sees no scores yet; empty: all are shown
     verdict: str
     rule: str
     playing: Sequence[Playing]
@@ -185,6 +186,7 @@ class SubmissionView:
     interval: str
     rank: str
     broken: int  # submissions of its team in its phase that are broken
+    withheld: str  # why this reader sees no scores yet; empty: all are shown
     benchmarks: Sequence[BenchmarkView]
     may_cancel: bool = False
     may_play_again: bool = False
