@@ -37,7 +37,7 @@ from reglue.messages.environment_messages import Flags, Play, Played, Slots
 from reglue.spec import Array
 
 NextOrder: TypeAlias = Callable[[int], Order | None]
-"""What a free slot plays next; None leaves it idle for this turn."""
+"""What a free slot plays next; None: nothing any more."""
 
 _MOST_GROUPS = 3
 _LOOK_S = 0.2  # how often to check for late environments
@@ -325,6 +325,8 @@ class EpisodeLoop:
             if order := self._next_order(slot):
                 self._recording.begin(slot, order)
                 cells[slot] = order.cell
+            else:
+                self._recording.retire(slot)
         if cells:
             group.starting = Play(NO_SLOTS, {}, cells)
             self._send(group.starting)

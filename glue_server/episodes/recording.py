@@ -110,7 +110,7 @@ class EpisodeRecording:
         row_bytes = sum(tensor.row_bytes for tensor in spec.actions)
         self._row = np.dtype((np.void, row_bytes))  # NumPy moves one faster than as many bytes
         self.orders: dict[int, Order] = {}  # of the slots whose episode is on
-        self.free = set(range(slots))  # the other slots
+        self.free = set(range(slots))  # the other slots that may get an order
         self._flags = np.zeros(slots, np.uint8)  # ActionFlag bits of the action that is played
         self._has_flags = False  # any has been set so far; of most runs none is
         self._steps = np.zeros(slots, np.int64)
@@ -131,6 +131,10 @@ class EpisodeRecording:
         self._most_kept = most_kept
         self._earlier = [_Earlier() for _ in range(slots)]  # steps before those of the block
         self._observed = None if observed_to is None else ObservedSlots(spec, observed_to)
+
+    def retire(self, slot: int) -> None:
+        """A free slot gets no other order."""
+        self.free.discard(slot)
 
     def begin(self, slot: int, order: Order) -> None:
         """Begin an episode."""
