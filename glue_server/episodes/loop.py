@@ -2,7 +2,7 @@
 
 Slots are played in groups. One group is lockstep: environments wait while the agent thinks.
 With several, environments step some groups while the agent thinks about another. Turns
-rotate in a fixed order, so that speed changes no result.
+rotate in a fixed order, so that speed changes no result. Once few slots are left, the groups join.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ NextOrder: TypeAlias = Callable[[int], Order | None]
 _MOST_GROUPS = 3
 _LOOK_S = 0.2  # how often to check for late environments
 _FEW_SLOTS = 25  # of a group
+_FEW_LEFT = 8  # in play: turns of a part of them cost more than what they let happen meanwhile
 
 
 @dataclass(slots=True)
@@ -52,6 +53,9 @@ class Spent:
     environment_s: float = 0.0
 
 
+_Turn: TypeAlias = tuple[Rows, Rows, Rows]  # ends, steps, starts
+
+
 class _Group:
     """Slots that share their turns."""
 
@@ -59,16 +63,15 @@ class _Group:
         self.slots = slots
         self.filled = -1  # the episodes that had ended when its slots were given orders last
         self.waits = False  # for the agent's answer
-        self.last: tuple[Rows, Rows] | None = None  # steps and starts of its last turn
-        self.held: tuple[Rows, Rows] | None = None  # those of them that are to be sent again
+        self.last: _Turn | None = None
+        self.held: list[_Turn] = []  # to be sent with its next turn
         self.stepping: Play | None = None  # with the environment
         self.starting: Play | None = None
 
     @property
     def is_busy(self) -> bool:
         """Whether an answer is still to come, or rows must be sent again."""
-        waiting = (self.stepping, self.starting, self.held)
-        return self.waits or any(each is not None for each in waiting)
+        return bool(self.waits or self.held or self.stepping or self.starting)
 
 
 class EpisodeLoop:
@@ -120,6 +123,8 @@ class EpisodeLoop:
                             yield None
                     else:
                         yield from self._in_turn(self._groups[place - 1], group)
+                if self._has_few_left():
+                    yield from self._join_groups()
                 if not (self._has_failed or any(group.is_busy for group in self._groups)):
                     return
         except AgentFault as fault:
@@ -190,11 +195,27 @@ class EpisodeLoop:
         yield from late
         self._fill(group)
 
+    def _has_few_left(self) -> bool:
+        """Whether one turn is to carry all slots in play from now on."""
+        if len(self._groups) == 1 or any(group.starting for group in self._groups):
+            return False
+        most = min(_FEW_LEFT, self._environment.spec.slots // 2)
+        return 0 < len(self._recording.orders) <= most
+
+    def _join_groups(self) -> Iterator[Outcome]:
+        """Wait for what is under way in all groups, and ask the agent about all of it at once."""
+        yield from self._act(self._groups[-1])
+        joined = _Group(range(self._environment.spec.slots))
+        for group in self._groups:
+            joined.held += [*group.held, (yield from self._receive_rows(group))]
+        self._groups = [joined]
+        self._ask(joined, self._none, self._none, self._none)
+
     def _receive_and_ask(self, group: _Group) -> Iterator[Outcome]:
         ends, steps, starts = yield from self._receive_rows(group)
         self._ask(group, ends, steps, starts)
 
-    def _receive_rows(self, group: _Group) -> Generator[Outcome, None, tuple[Rows, Rows, Rows]]:
+    def _receive_rows(self, group: _Group) -> Generator[Outcome, None, _Turn]:
         starts = yield from self._receive_starts(group)
         ends, steps = yield from self._receive_steps(group)
         return ends, steps, starts
@@ -217,12 +238,12 @@ class EpisodeLoop:
 
     # The agent.
 
-    def _ask(self, group: _Group, ends: Rows | None, steps: Rows, starts: Rows) -> None:
+    def _ask(self, group: _Group, ends: Rows, steps: Rows, starts: Rows) -> None:
         """Send the group's turn, if there is anything to say."""
-        if group.held is not None:
-            steps, starts = group.held[0].merged(steps), group.held[1].merged(starts)
-            group.held = None
-        group.last = steps, starts
+        for held in group.held:
+            ends, steps, starts = map(Rows.merged, held, (ends, steps, starts))
+        group.held = []
+        group.last = ends, steps, starts
         if ends or steps or starts:
             self._agent.calls.wait_for_turn()
         began = self._clock()
@@ -236,8 +257,8 @@ class EpisodeLoop:
         group.waits = False
         answer = self._answer()
         if answer.held and group.last is not None:
-            steps, starts = group.last
-            group.held = steps.only(answer.held), starts.only(answer.held)
+            _, steps, starts = group.last
+            group.held = [(self._none, steps.only(answer.held), starts.only(answer.held))]
         plays = yield from self._end_episodes(answer)
         if answer.checked is None:
             return

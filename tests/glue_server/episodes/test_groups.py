@@ -92,6 +92,46 @@ def test_groups_are_few_and_large(slots: int, groups: list[int]) -> None:
     assert [len(starts) for _, _, starts in turns if starts] == groups
 
 
+@pytest.mark.parametrize(
+    ("slots", "long", "turns"),
+    [(80, 8, 6 + 4), (80, 9, 6 + 4 * 3), (4, 2, 4 + 4), (4, 3, 4 + 4 * 2)],
+)
+def test_groups_join_when_few_slots_are_left(slots: int, long: int, turns: int) -> None:
+    """At most 8, and half of all: one turn is about all of them, in place of one a group.
+
+    Each group begins and takes a step, in which the short episodes end, and the long ones take four
+    more.
+    """
+    wanted = [cell(variant=2 if is_long else 0) for is_long in spread(slots, long)]
+    agent = PartlyScripted(still)
+    rows = played(agent, corridor_pool(slots), wanted)
+    assert sorted(row.steps for row in rows) == [1] * (slots - long) + [5] * long
+    assert len(agent.turns) == turns
+    assert len(agent.ends) == slots
+
+
+def test_an_episode_that_ends_as_groups_join_is_told_of() -> None:
+    """Slot 1 ends in the step that was under way while slot 3 waited for the agent."""
+    wanted = [cell(variant=variant) for variant in (0, 4, 0, 2)]
+    turns = turns_of(PartlyScripted(still), wanted, 4, Phase.EVALUATE)
+    assert turns == [
+        [[], [], [0, 1]],
+        [[], [], [2, 3]],
+        [[0], [1], []],
+        [[2], [3], []],
+        [[1], [3], []],
+        [[], [3], []],
+        [[], [3], []],
+        [[3], [], []],
+    ]
+
+
+def spread(slots: int, long: int) -> list[bool]:
+    """Which slots play long episodes: some in each group."""
+    places = {slots * each // long for each in range(long)}
+    return [slot in places for slot in range(slots)]
+
+
 @pytest.mark.parametrize("phase", JUDGED)
 @pytest.mark.parametrize("slots", [1, 2, 5, 30, 80])
 def test_rows_are_those_of_one_slot(slots: int, phase: Phase) -> None:
