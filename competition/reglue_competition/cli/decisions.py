@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
 from rich.progress import Progress
-from typer import Argument, Exit, Option
+from typer import Argument, Exit, Option, confirm
 
 from glue_server.commands.command import FAULTS
 from glue_server.console import console, say
@@ -63,18 +65,45 @@ def open_(
             say(f"{phase} is open")
 
 
-def close(folder: Folder, phase: _Phase) -> None:
-    """Close a phase now, for good: nobody enters any more.
+def close(
+    folder: Folder,
+    phase: _Phase,
+    yes: Annotated[bool, Option("--yes", help="do not ask, in a terminal")] = False,
+) -> None:
+    """Close a phase now: nobody enters any more.
 
-    What was entered is played to its end.
+    What was entered is played to its end. `reglue competition reopen` undoes it, until a team sees
+    what the phase played. In a terminal it asks first.
 
     reglue competition close my-comp public
 
-    Exit codes: 0 closed; 1 the database is away; 2 wrong usage; 130 interrupted.
+    Exit codes: 0 closed; 1 not, or the database is away; 2 wrong usage; 130 interrupted.
     """
+    if not yes and sys.stdin.isatty() and not confirm(f"close phase {phase} of {folder}?"):
+        raise Exit(1)
     with read_folder(folder).store() as store:
         store.close_phase(phase)
-    say(f"{phase} is closed")
+    say(f"{phase} is closed; `reglue competition reopen` undoes it")
+
+
+def reopen(folder: Folder, phase: _Phase) -> None:
+    """Open a closed phase again: teams may enter until its date.
+
+    So a close by mistake is undone, or a deadline prolonged: write a later `closes` into the
+    competition file before. It is refused once the phase was revealed, a team has seen a transcript
+    or episodes of it, or another phase is open. Without a server the file is put in force here; a
+    server that runs reads it when it starts.
+
+    reglue competition reopen my-comp public
+
+    Exit codes: 0 open; 1 the database is away; 2 wrong usage; 130 interrupted.
+    """
+    competition = read_folder(folder)
+    with competition.store() as store:
+        with suppress(RunBusy), competition.only_server():
+            store.apply(competition.definition)
+        store.reopen_phase(phase)
+    say(f"{phase} is open again")
 
 
 def reveal(

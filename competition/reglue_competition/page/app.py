@@ -66,6 +66,7 @@ class Page:
         self.live = Live(site)
         self._site = site
         self._readers = Readers(site.store)
+        self._shown: set[str] = set()  # closed phases of which a team has seen what they played
         self._appealing = LoginLimit()  # of teams: one that is refused costs a transaction, too
         self._details = Details(site.folder / "runs")
         self._templates = Environment(
@@ -149,6 +150,8 @@ class Page:
         is_shown = not withheld and (reader != "public" or is_scored)
         runs = self._site.runs_of(submission) if is_shown else ()
         more = self._more(submission, runs, who)
+        if runs and reader == "team":
+            self._note_shown(submission)
         view = snapshot_views.submission_view(
             self._site.snapshot, submission, runs, reader, more, withheld
         )
@@ -170,6 +173,8 @@ class Page:
         folder, index = request.path_params["folder"], request.path_params["index"]
         if folder not in _ENDINGS or index not in self._files(submission, folder, who):
             raise HTTPException(404, "there is no such file, or not yet")
+        if not who.is_organiser:
+            self._note_shown(submission)
         ending = _ENDINGS[folder]
         path = self._site.folder / folder / f"{submission.id}-{index}{ending}"
         kind = "video/mp4" if folder == "replays" else "application/octet-stream"
@@ -247,14 +252,16 @@ class Page:
         return RedirectResponse("/", 303)
 
     async def _change_phase(self, request: Request) -> Response:
-        """Close a phase, or ask the server, which has its secret, to open it."""
+        """Close a phase or undo that, or ask the server, which has its secret, to open it."""
         form = await self._organiser_form(request)
         action, name, store = form.get("action"), request.path_params["phase"], self._site.store
         if action == "close":
             return await self._carry_out(lambda: store.close_phase(name))
+        if action == "reopen":
+            return await self._carry_out(lambda: store.reopen_phase(name))
         if action == "open":
             return await self._carry_out(lambda: store.ask_open(name))
-        raise HTTPException(400, "wanted the action open or close")
+        raise HTTPException(400, "wanted the action open, close or reopen")
 
     async def _change(self, request: Request) -> Response:
         """Cancel a submission, or have it played again."""
@@ -326,6 +333,13 @@ class Page:
         snapshot = self._site.snapshot
         over = [each.name for each in snapshot.phases if snapshot.is_over(each.name)]
         return {name for name in over if reveal_file(self._site.folder, name).is_file()}
+
+    def _note_shown(self, submission: Submission) -> None:
+        """Record that what a closed phase played is known now: it cannot be opened again."""
+        phase = submission.phase
+        if phase not in self._shown and self._site.snapshot.is_over(phase):
+            self._site.store.note_shown(phase, submission.team)
+            self._shown.add(phase)
 
     def _withheld(self, phase: str, who: Who) -> str:
         """Why a reader sees no scores of a phase yet; empty: it does."""

@@ -15,6 +15,9 @@ from reglue_competition.store.database import Transaction
 from reglue_competition.store.events import Events
 from reglue_competition.store.records import UNFINISHED, Phase
 
+_SHOWN = "phase shown"
+"""The kind of event that says that a team has seen what a closed phase played."""
+
 
 class Phases(Events):
     """The part of the store that holds phases and the competition file."""
@@ -87,9 +90,8 @@ class Phases(Events):
         self._database.write(opened)
 
     def close_phase(self, name: str) -> None:
-        """Close a phase for good; its submissions are played to their end.
-
-        Raises UsageError if it was never open.
+        """Close a phase; its submissions are played to their end. Raises UsageError if it was
+        never open.
         """
 
         def closed(transaction: Transaction) -> None:
@@ -101,6 +103,39 @@ class Phases(Events):
                 transaction.note("phase closed", phase=name)
 
         self._database.write(closed)
+
+    def reopen_phase(self, name: str) -> None:
+        """Open a closed phase again, by the commitment that it had.
+
+        Raises UsageError if what it plays may be known, another phase is open, or its date is over.
+        """
+
+        def reopened(transaction: Transaction) -> None:
+            phase = _phase(transaction.connection, name)
+            if phase.state == "open":
+                return
+            if phase.state == "planned":
+                raise UsageError(f"phase {name} cannot be opened again: it was never open")
+            if phase.revealed_at is not None:
+                raise UsageError(f"phase {name} cannot be opened again: it was revealed")
+            if (team := _shown_to(transaction.connection, name)) is not None:
+                raise UsageError(
+                    f"phase {name} cannot be opened again: team {team} has seen what it played"
+                )
+            _check_free(transaction, phase)
+            _change(transaction, phase, state="open", closed_at=None)
+            transaction.note("phase reopened", phase=name)
+
+        self._database.write(reopened)
+
+    def note_shown(self, name: str, team: str) -> None:
+        """Record that a team has seen what a closed phase played: a transcript, or its episodes."""
+
+        def shown(transaction: Transaction) -> None:
+            if _shown_to(transaction.connection, name) is None:
+                transaction.note(_SHOWN, team=team, phase=name)
+
+        self._database.write(shown)
 
     def reveal_phase(self, name: str) -> None:
         """Record that the plan of a phase is published; nothing is played there again.
@@ -159,6 +194,14 @@ def _write(
             )
 
 
+def _shown_to(connection: sa.Connection, phase: str) -> str | None:
+    """The first team that has seen what a closed phase played."""
+    columns = schema.events.c
+    query = sa.select(columns.team, columns.detail).where(columns.kind == _SHOWN)
+    rows = connection.execute(query.order_by(columns.id))
+    return next((row.team for row in rows if row.detail.get("phase") == phase), None)
+
+
 _COLUMNS = [schema.phases.c[name] for name in Phase.__dataclass_fields__]
 
 
@@ -176,15 +219,21 @@ def _phase(connection: sa.Connection, name: str) -> Phase:
 
 def _check_may_open(transaction: Transaction, phase: Phase) -> None:
     """Raise UsageError."""
+    if phase.state == "closed":
+        raise UsageError(
+            f"phase {phase.name} was closed: `reglue competition reopen` undoes that, while nobody "
+            "knows what it played"
+        )
+    _check_free(transaction, phase)
+
+
+def _check_free(transaction: Transaction, phase: Phase) -> None:
+    """Raise UsageError if another phase is open, or this one's date is over."""
     for each in _phases(transaction.connection):
         if each.state == "open":
             raise UsageError(
                 f"phase {phase.name} cannot be opened: {each.name} is open; close that first"
             )
-    if phase.state == "closed":
-        raise UsageError(
-            f"phase {phase.name} was closed and cannot be opened again: its plan may be known"
-        )
     if transaction.at >= phase.closes_at:
         raise UsageError(
             f"phase {phase.name} cannot be opened: it was to close at "

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
+import pty
+import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -72,6 +76,35 @@ def test_a_phase_may_be_opened_that_is_not_admitted_and_the_log_says_so(
     with CompetitionFolder.read(folder).store() as store:
         kinds = [event.kind for event in store.events()]
     assert kinds.count("admission waived") == 1
+
+
+def test_a_close_by_mistake_is_undone(folder: Path, say: Say) -> None:
+    for then in ("open", "close", "reopen"):
+        done = say("competition", then, str(folder), "practice")
+        assert done.returncode == 0, done.stderr
+    with CompetitionFolder.read(folder).store() as store:
+        assert store.phases()[0].state == "open"
+
+
+@pytest.mark.parametrize(("answer", "state"), [("n", "open"), ("y", "closed")])
+def test_a_close_in_a_terminal_is_asked_for(
+    folder: Path, say: Say, answer: str, state: str
+) -> None:
+    assert say("competition", "open", str(folder), "practice").returncode == 0
+    ours, theirs = pty.openpty()
+    try:
+        os.write(ours, f"{answer}\n".encode())
+        words = [sys.executable, "-m", "reglue", "competition", "close", str(folder), "practice"]
+        done = subprocess.run(
+            words, stdin=theirs, capture_output=True, text=True, check=False, timeout=60
+        )
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert "close phase practice" in done.stdout + done.stderr
+    assert done.returncode == (0 if state == "closed" else 1)
+    with CompetitionFolder.read(folder).store() as store:
+        assert store.phases()[0].state == state
 
 
 def test_a_phase_is_revealed_once_it_is_closed(folder: Path, say: Say, tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def test_an_open_phase_may_close_later_and_allow_more() -> None:
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"closes": CLOSES - timedelta(days=1)}, "or later while the phase is open"),
+        ({"closes": CLOSES - timedelta(days=1)}, "or later once the phase has opened"),
         ({"opens": CLOSES - timedelta(days=9)}, "phases.public.opens: may not change"),
         ({"kind": "practice"}, "phases.public.kind: may not change"),
         ({"name": "other"}, "public is open and cannot be removed or renamed"),
@@ -81,11 +81,13 @@ def test_limits_and_ranking_stay_while_a_phase_is_open(whole: dict[str, Any], wo
     assert words in told
 
 
-def test_between_phases_limits_may_change_and_a_closed_phase_may_not() -> None:
+def test_between_phases_limits_may_change_and_a_closed_phase_may_be_prolonged_alone() -> None:
     assert refused("closed", play={"step_s": 1.0}, agents_see={"rewards": True}) == []
     assert refused("closed", ranking={"choose": "last"})
     longer = phase(quotas=QUOTAS, closes=LATER)
-    assert refused("closed", longer, private() | {"opens": LATER})
+    assert refused("closed", longer, private() | {"opens": LATER}) == []
+    assert refused("closed", longer | {"cells": "own"}, private() | {"opens": LATER})
+    assert refused("closed", phase(quotas=QUOTAS, closes=CLOSES - timedelta(days=1)), private())
 
 
 def test_a_phase_that_is_planned_may_change_while_another_is_open() -> None:

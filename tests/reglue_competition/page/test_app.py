@@ -350,6 +350,39 @@ def test_a_database_that_is_away_leaves_the_last_figures(tmp_path: Path) -> None
         assert not site.snapshot.is_away
 
 
+@pytest.mark.parametrize("looks_at", ["page", "transcript", "nothing", "another's"])
+def test_a_phase_is_opened_again_until_a_team_sees_what_it_played(
+    tmp_path: Path, opened: Open, looks_at: str
+) -> None:
+    made = begin(tmp_path)
+    with Store(made.url) as store:
+        submission = enter(store, made, "Ada", "x")
+        end(store, submission, play(0.9), play(0.8))
+        (tmp_path / "transcripts").mkdir()
+        (tmp_path / "transcripts" / f"{submission.id}-0.reglue").write_bytes(b"rewards")
+        team, organiser = opened(made), opened(made)
+        theirs = f"/submissions/{submission.id}"
+        log_in(team, made.teams["Ada"])
+        team.get(theirs)  # while it is open, this tells nothing of its goals
+        given = {"form_token": form_token(log_in(organiser, made.organiser))}
+        there = "/organiser/phases/warm-up"
+        assert organiser.post(there, data=given | {"action": "close"}).status_code == 200
+        for client in (team, organiser):
+            client.app_state["site"].look()
+        organiser.get(theirs)
+        if looks_at == "page":
+            team.get(theirs)
+        if looks_at == "transcript":
+            team.get(f"{theirs}/transcripts/0")
+        if looks_at == "another's":
+            opened(made).get(theirs)  # anybody sees scores alone
+        done = organiser.post(there, data=given | {"action": "reopen"})
+        if looks_at in ("page", "transcript"):
+            assert (done.status_code, "team Ada has seen" in done.text) == (409, True)
+        else:
+            assert (done.status_code, store.phases()[0].state) == (200, "open")
+
+
 STATES = ("playing", "over", "revealed")  # of a phase, one after another
 
 

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import sqlalchemy as sa
 
 from reglue.errors import UnknownName, UsageError
 from reglue_competition.store import Store
+from reglue_competition.store.schema import TABLES
 from tests.error_facts import raises
-from tests.reglue_competition.competitions import CLOSES, OPENS, definition, phase, private
+from tests.reglue_competition.competitions import AFTER, CLOSES, OPENS, definition, phase, private
 
 
 def test_a_definition_is_kept_as_it_was_read(store: Store) -> None:
@@ -39,7 +43,57 @@ def test_one_phase_is_open_at_a_time(store: Store) -> None:
     store.open_phase("private", "hash")
 
 
-def test_a_closed_phase_is_closed_for_good(store: Store) -> None:
+def test_closing_is_undone_while_nobody_knows_what_was_played(store: Store) -> None:
+    store.apply(definition(phase(), private()))
+    with raises(UsageError, "phase public", "never open"):
+        store.reopen_phase("public")
+    store.open_phase("public", "hash")
+    store.reopen_phase("public")  # nothing to do
+    store.close_phase("public")
+    before = store.phases()
+    store.open_phase("private", "hash")
+    with raises(UsageError, "phase public", "private is open"):
+        store.reopen_phase("public")
+    store.close_phase("private")
+    store.reopen_phase("public")
+    (again, _) = store.phases()
+    assert (again.state, again.closed_at) == ("open", None)
+    assert again.plan_commitment == before[0].plan_commitment
+    kinds = [event.kind for event in store.events()]
+    assert kinds.count("phase reopened") == 1
+
+
+@pytest.mark.parametrize("how", ["revealed", "shown"])
+def test_a_phase_that_is_known_is_not_opened_again(store: Store, how: str) -> None:
+    store.apply(definition(phase(), private()))
+    store.open_phase("public", "hash")
+    store.note_shown("private", "B")  # another's is no obstacle
+    store.close_phase("public")
+    if how == "revealed":
+        store.reveal_phase("public")
+    else:
+        store.note_shown("public", "A")
+        store.note_shown("public", "B")
+    with raises(UsageError, "public", "revealed" if how == "revealed" else "team A has seen"):
+        store.reopen_phase("public")
+    assert store.phases()[0].state == "closed"
+
+
+def test_a_phase_whose_date_is_over_is_prolonged_before_it_is_opened_again(store: Store) -> None:
+    past = datetime.now(UTC) - timedelta(days=1)
+    store.apply(definition(phase(opens=past - timedelta(days=1), closes=CLOSES)))
+    store.open_phase("public", "hash")
+    store.close_phase("public")
+    with store._database._engine.begin() as connection:  # as if that date had come
+        connection.execute(sa.update(TABLES.tables["phase"]).values(closes_at=past))
+    with raises(UsageError, "public", "closes"):
+        store.reopen_phase("public")
+    store.apply(definition(phase(opens=past - timedelta(days=1), closes=AFTER)))
+    store.reopen_phase("public")
+    assert store.phases()[0].state == "open"
+
+
+def test_a_closed_phase_is_not_opened_as_a_new_one(store: Store) -> None:
     store.apply(definition())
     with raises(UsageError, "phase public", "never open"):
         store.close_phase("public")
@@ -47,7 +101,7 @@ def test_a_closed_phase_is_closed_for_good(store: Store) -> None:
     store.open_phase("public", "hash")
     store.close_phase("public")
     store.close_phase("public")
-    with raises(UsageError, "phase public", "closed"):
+    with raises(UsageError, "phase public", "closed", "reopen"):
         store.open_phase("public", "hash")
     kinds = [event.kind for event in store.events()]
     assert kinds == ["definition applied", "phase opened", "phase closed"]
