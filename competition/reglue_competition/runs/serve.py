@@ -23,6 +23,7 @@ from reglue_competition.runs.metrics import Metrics
 from reglue_competition.runs.page_process import PageProcess
 from reglue_competition.runs.phase_calendar import Calendar
 from reglue_competition.runs.queue import Queue
+from reglue_competition.runs.steady_clock import SteadyClock
 from reglue_competition.runs.store_entries import StoreEntries
 from reglue_competition.store import Store
 
@@ -74,7 +75,14 @@ def serve(
             tls=replace(hosted.secrets.tls, asks=hosted.definition.client_certificates),
         )
         closing.callback(gateway.close)
-        queue = Queue(store, hosted, gateway=gateway, entries=entries, metrics=metrics)
+        queue = Queue(
+            store,
+            hosted,
+            gateway=gateway,
+            entries=entries,
+            metrics=metrics,
+            clock=SteadyClock(),
+        )
         page_process = None if page is None else page()
         if page_process is not None:
             closing.callback(page_process.close)
