@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 from typer import Option
 
 from glue_server.console import say
-from reglue.errors import StorageFailed, UsageError, printable
+from reglue.errors import StorageFailed, UnknownName, UsageError, printable
 from reglue.tools.loading_modules import loading
 from reglue.tools.outputs import product
 from reglue_bench.cli.shared_flags import AsJson
@@ -136,6 +136,10 @@ def export(
     folder: Folder,
     json: Annotated[bool, Option("--json", help="everything, as one JSON document")] = False,
     csv: Annotated[bool, Option("--csv", help="a table: a row for each run")] = False,
+    board: Annotated[
+        str | None,
+        Option(metavar="PHASE", help="with --csv: this phase's leaderboard, a row for each team"),
+    ] = None,
     out: Annotated[
         Path | None, Option(metavar="FILE", help="the file to write (default: stdout)")
     ] = None,
@@ -143,9 +147,12 @@ def export(
     """Write what the database holds: submissions, runs, teams, tokens' ids, events.
 
     No token or secret is in it. The table opens in any spreadsheet; its columns are those of
-    submissions, then those of runs.
+    submissions, then those of runs. A leaderboard's are rank, team, score, its 95 % interval and
+    the submission that counts, then the score, interval and transcript's SHA-256 of each benchmark.
 
     reglue competition export my-comp --csv --out runs.csv
+
+    reglue competition export my-comp --csv --board public --out board.csv
 
     Exit codes: 0 written; 1 the database is away, or the disk full; 2 wrong usage;
     130 interrupted.
@@ -154,9 +161,14 @@ def export(
 
     if json == csv:
         raise UsageError("wanted --json or --csv")
+    if board is not None and not csv:
+        raise UsageError(got="--board with --json", wanted="--csv: a leaderboard is a table")
     text = io.StringIO()
-    with read_folder(folder).store() as store:
-        if csv:
+    competition = read_folder(folder)
+    with competition.store() as store:
+        if board is not None:
+            write_board(store, board, competition.runs_path, text)
+        elif csv:
             write_csv(store, text)
         else:
             text.write(json_text.dumps(export_all(store), indent=1) + "\n")
@@ -206,6 +218,38 @@ def write_csv(store: Store, file: TextIO) -> None:
         cells = [_cell(getattr(submission, name)) for name in of_submission]
         for each in runs.get(submission.id, [None]):
             writer.writerow([*cells, *(_cell(getattr(each, name, None)) for name in of_run)])
+
+
+def write_board(store: Store, name: str, runs: Path, file: TextIO) -> None:
+    """A phase's leaderboard, the best team first; `runs` is the folder of all submissions' runs.
+
+    Raises UnknownName.
+    """
+    from reglue_competition.ranking import leaderboard
+
+    phases = {each.name: each for each in store.phases()}
+    if name not in phases:
+        raise UnknownName("phase", name, phases)
+    board = leaderboard(store.definition(), phases[name], store, runs)
+    of_total = ("rank", "team", "score", "low", "high", "submission", "name", "entered")
+    of_run = ("benchmark", "score", "low", "high", "transcript_sha256")
+    places = range(1, len(board.benchmarks) + 1)
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow([*of_total, *(f"{each}_{place}" for place in places for each in of_run)])
+    for row in board.rows:
+        of, hashes = row.submission, _hashes(store, row.submission)
+        cells: list[object] = [row.rank, row.team, row.score, *(row.interval95 or (None, None))]
+        cells += [of.id, of.name, of.queued_at]
+        for index, (benchmark, run) in enumerate(zip(board.benchmarks, row.runs, strict=True)):
+            low, high = run.interval95 or (None, None)
+            cells += [benchmark.name, run.score, low, high, hashes.get(index)]
+        writer.writerow(map(_cell, cells))
+
+
+def _hashes(store: Store, submission: Submission) -> dict[int, str | None]:
+    """Of the transcripts of its runs, by the index of the benchmark."""
+    runs = store.runs(submission.id, with_results=False)
+    return {run.index: run.transcript_sha256 for run in runs}
 
 
 def _why_not_open(store: Store, phase: Phase) -> str | None:

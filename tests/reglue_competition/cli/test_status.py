@@ -7,10 +7,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+import tomli_w
 
 from reglue_competition.competition_folder import CompetitionFolder
-from reglue_competition.store import Run
+from reglue_competition.definition import FILE
+from reglue_competition.store import Run, Store
 from tests.reglue_competition.cli.conftest import Say
+from tests.reglue_competition.page.competition_builder import begin, end, enter, in_practice, play
 
 
 @pytest.fixture
@@ -110,6 +113,28 @@ def test_a_table_has_a_row_for_each_run(folder: Path, say: Say, played: tuple[st
     assert (first["id"], first["score"], first["run_status"]) == (played[0], "0.5", "complete")
     assert (second["id"], second["score"], second["status"]) == (played[1], "", "waiting")
     assert first["team"] == "'=Team A"  # no spreadsheet takes it for a formula
+
+
+def test_a_leaderboard_is_exported_as_a_table(tmp_path: Path, say: Say) -> None:
+    of = in_practice()
+    made = begin(tmp_path, of)
+    (tmp_path / FILE).write_text(tomli_w.dumps(of.model_dump(exclude_none=True)), encoding="utf-8")
+    with Store(made.url) as store:
+        for team, rate in (("Ada", 0.9), ("Ben", 0.2)):
+            end(store, enter(store, made, team, "x"), play(rate), play(rate / 2))
+    words = ("competition", "export", str(tmp_path))
+    done = say(*words, "--csv", "--board", "warm-up")
+    assert done.returncode == 0, done.stderr
+    first, second = csv.DictReader(io.StringIO(done.stdout))
+    assert (first["rank"], first["team"], first["benchmark_1"]) == ("1", "Ada", "MT10")
+    assert (second["rank"], second["team"]) == ("2", "Ben")
+    assert float(first["low"]) < float(first["score"]) < float(first["high"])
+    assert 0.75 * float(first["score_1"]) + 0.25 * float(first["score_2"]) == pytest.approx(
+        float(first["score"])
+    )
+    wrong = say(*words, "--csv", "--board", "warm")
+    assert (wrong.returncode, "warm-up" in wrong.stderr) == (2, True)
+    assert say(*words, "--json", "--board", "warm-up").returncode == 2
 
 
 def test_an_organiser_cancels_closes_and_has_played_again(
