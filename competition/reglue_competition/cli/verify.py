@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from reglue_competition.transcript.verification import Verdict
 
 _KEY_DIGITS = 64
+_NOT_REPLAYED = 3  # exit code
 
 
 def verify(
@@ -82,7 +83,13 @@ def verify(
     actions in this machine's environments; and the score, computed again from the episodes. What
     does not stand is named: the record, or the first step that differs.
 
-    Exit codes: 0 the score stands; 1 it does not; 2 wrong usage; 130 interrupted.
+    Without the code of its environments, as of hidden tasks, or without --trust-code for it,
+    nothing is replayed. The rest is checked: chain, signature and key, that each episode is the
+    plan's, that rewards add up to returns and these to the score, and plan and commitment. It says
+    SIGNED, NOT REPLAYED then.
+
+    Exit codes: 0 the score stands; 1 it does not; 2 wrong usage; 3 signed, not replayed;
+    130 interrupted.
     """
     with loading():
         from reglue_bench.engines.run_environments import cores
@@ -114,7 +121,7 @@ def verify(
     else:
         _print(verdict, revealed)
     if not verdict.stands:
-        raise Exit(FAULTS)
+        raise Exit(FAULTS if verdict.problem else _NOT_REPLAYED)
 
 
 main = Command(verify)
@@ -144,13 +151,14 @@ def _print(verdict: Verdict, revealed: PhaseReveal | None) -> None:
     if verdict.header is not None:
         for line in _checks(verdict, verdict.header):
             say(line)
-    if not verdict.stands:
+    if verdict.problem:
         say(f"DOES NOT STAND: {verdict.problem}")
         return
     if revealed is not None:
         say("its plan is what was committed to")
     whose = "" if verdict.key_known else ", but its signer is unknown"
-    say(f"STANDS{whose}: {verdict.result}")
+    word = "STANDS" if verdict.stands else "SIGNED, NOT REPLAYED"
+    say(f"{word}{whose}: {verdict.result}")
 
 
 def _checks(verdict: Verdict, header: Header) -> Iterator[str]:
@@ -166,7 +174,10 @@ def _checks(verdict: Verdict, header: Header) -> Iterator[str]:
         verdict.not_replayable
     )
     exact = f"{verdict.replayed:,} of {verdict.episodes:,} episodes replayed exactly"
-    yield f"{exact}{sample}{not_replayable}"
+    if verdict.not_replayed is not None:
+        yield f"not replayed: {verdict.not_replayed.with_flags()}"
+    else:
+        yield f"{exact}{sample}{not_replayable}"
     if verdict.result is not None and (later := verdict.result.episodes_retried):
         yield f"{later:,} episodes are of a second or later try: the run was killed in mid-episode"
     yield f"recorded with {', '.join(' '.join(each) for each in header.versions.items())}"
@@ -175,15 +186,16 @@ def _checks(verdict: Verdict, header: Header) -> Iterator[str]:
 
 
 def _as_json(verdict: Verdict, revealed: PhaseReveal | None) -> dict[str, Any]:
-    header, result = verdict.header, verdict.result
+    header, result, why = verdict.header, verdict.result, verdict.not_replayed
     names = ("competition", "phase", "submission", "draw", "team", "agent", "index", "public_key")
     of_verdict = ("is_signed", "key_known", "episodes", "selected", "replayed", "not_replayable")
     return {
         "stands": verdict.stands,
         "problem": verdict.problem,
+        "not_replayed": "" if why is None else why.with_flags(),
         **{name: None if header is None else getattr(header, name) for name in names},
         **{name: getattr(verdict, name) for name in of_verdict},
-        "plan_checked": revealed is not None and verdict.stands,
+        "plan_checked": revealed is not None and not verdict.problem,
         "score": None if result is None else result.score.value,
         "interval95": None if result is None else result.interval95,
         "versions": None if header is None else dict(header.versions),

@@ -11,7 +11,8 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, reduce
+from operator import add
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -80,13 +81,11 @@ class Replayer:
         self.changes = changes_since(about, self._name)
         if code_sha256(plan, settings) != header.code:
             self.changes.append("another code of its environments now than before")
-        keys = bytes.fromhex(header.cell_key) or None, bytes.fromhex(header.start_key)
-        self.plan, self._planned = plan, PlannedCells(plan, *keys)
+        self.plan, self._planned = plan, planned_cells(header, plan)
 
     def check(self, episode: Episode) -> Checked:
         """Play an episode again, and compare it with what was recorded."""
-        facts = episode.facts
-        title = f"unit {facts.unit}, episode {facts.k} ({printable(facts.cell.task)[:100]})"
+        title = title_of(episode)
         try:
             with not_verified("play it"):
                 return Checked(title, self._check(episode))
@@ -97,8 +96,6 @@ class Replayer:
         """Whether it was played. Raises NotVerified or EnvironmentFault if it differs."""
         facts, is_ok = episode.facts, episode.facts.status == "ok"
         recorded = self._recorded(episode)
-        if facts.success and not is_ok:
-            raise NotVerified(got=f"a success with the status {brief(facts.status)}", wanted="none")
         if self.plan.procedure == TRAINING and facts.cell.phase in _NOT_KEPT:
             return False
         if not facts.steps:
@@ -115,13 +112,8 @@ class Replayer:
 
     def _recorded(self, episode: Episode) -> Recorded:
         """What `Replay` plays. Raises NotVerified if it is not the plan's."""
+        check_cell(episode, self._planned)
         row, stated = episode.facts.row, episode.facts.cell
-        try:
-            planned = self._planned.planned_cell(row, stated.steps_before)
-        except LookupError as error:
-            raise NotVerified("the plan has no such episode") from error
-        if planned != stated:
-            raise NotVerified(got=f"the cell {stated!r}", wanted=f"{planned!r}, as the plan has it")
         return Recorded(
             plan=self.plan,
             suite=self._name,
@@ -132,6 +124,41 @@ class Replayer:
             cut_off=row.steps >= self._planned.most_steps(row, stated.steps_before),
             changes=self.changes,
         )
+
+
+def title_of(episode: Episode) -> str:
+    """An episode's name in a verdict."""
+    facts = episode.facts
+    return f"unit {facts.unit}, episode {facts.k} ({printable(facts.cell.task)[:100]})"
+
+
+def planned_cells(header: Header, plan: Plan) -> PlannedCells:
+    """The episodes of a transcript's plan, by the keys of its run."""
+    keys = bytes.fromhex(header.cell_key) or None, bytes.fromhex(header.start_key)
+    return PlannedCells(plan, *keys)
+
+
+def check_cell(episode: Episode, planned: PlannedCells) -> None:
+    """Raise NotVerified unless an episode is the plan's, and succeeded only if nobody failed."""
+    facts, stated = episode.facts, episode.facts.cell
+    try:
+        cell = planned.planned_cell(facts.row, stated.steps_before)
+    except LookupError as error:
+        raise NotVerified("the plan has no such episode") from error
+    if cell != stated:
+        raise NotVerified(got=f"the cell {stated!r}", wanted=f"{cell!r}, as the plan has it")
+    if facts.success and facts.status != "ok":
+        raise NotVerified(got=f"a success with the status {brief(facts.status)}", wanted="none")
+
+
+def check_return(episode: Episode) -> None:
+    """Raise NotVerified unless an episode's rewards, where they are kept, add up to its return."""
+    facts = episode.facts
+    if episode.rewards is None or facts.status != "ok":
+        return
+    total = reduce(add, episode.rewards.tolist(), 0.0)  # in the order of steps
+    if total != facts.return_:
+        raise NotVerified(got=f"the return {facts.return_}", wanted=f"{total}, the rewards' sum")
 
 
 def read_plan(header: Header) -> Plan:

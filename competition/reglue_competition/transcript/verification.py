@@ -11,7 +11,7 @@ from pathlib import Path
 from random import SystemRandom
 from typing import Any
 
-from reglue.errors import NotVerified, brief, printable
+from reglue.errors import CannotLoad, NotTrusted, NotVerified, UsageError, brief, printable
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import Procedure, procedure_of
 from reglue_bench.results.result import Result
@@ -25,10 +25,14 @@ from reglue_competition.transcript.contents import Header
 from reglue_competition.transcript.replayer import (
     Checked,
     Replayer,
+    check_cell,
+    check_return,
     check_size,
     not_verified,
+    planned_cells,
     read_plan,
     replayed_by,
+    title_of,
 )
 from reglue_competition.transcript.transcript_reader import Transcript
 
@@ -54,11 +58,12 @@ class Verdict:
         0  # without steps or, in training, without actions: there is nothing to play
     )
     changes: Sequence[str] = ()  # of versions since it was recorded
+    not_replayed: UsageError | None = None  # the environments' code is not here, or not trusted
 
     @property
     def stands(self) -> bool:
         """Whether the score was confirmed."""
-        return not self.problem
+        return not (self.problem or self.not_replayed)
 
 
 def verify(
@@ -83,10 +88,11 @@ def verify(
         watcher: receives the progress.
 
     Returns:
-        The verdict, also on a file that is damaged.
+        The verdict, also on a file that is damaged, or whose environments' code is not here or not
+        trusted: then all is checked but what they do.
 
     Raises:
-        UsageError: it cannot be checked here; NotTrusted without `trust_code`.
+        UsageError: it cannot be checked here.
         EnvironmentFault: a process that played died.
     """
     verdict = Verdict(key_known=public_key is not None)
@@ -105,15 +111,20 @@ def verify(
             plan = read_plan(transcript.header)
             check_size(plan, len(transcript))
             about = {"plan": transcript.header.plan, "settings": ""}
-            check_trusted(path, about, trust_code=trust_code)
-            with not_verified("follow its plan"):
-                replayer = Replayer(transcript.header, plan, (folder or Path()).absolute())
-            verdict = replace(verdict, changes=replayer.changes)
-            with closing(_replay(path, transcript, replayer, numbers, workers)) as checks:
-                for checked in checks:
-                    verdict = _with(verdict, checked)
-                    if watcher is not None:
-                        watcher(verdict.replayed + verdict.not_replayable, len(numbers))
+            try:
+                check_trusted(path, about, trust_code=trust_code)
+                with not_verified("follow its plan"):
+                    replayer = Replayer(transcript.header, plan, (folder or Path()).absolute())
+            except (CannotLoad, NotTrusted) as error:
+                verdict = replace(verdict, not_replayed=error)
+                _check_recorded(transcript, plan)
+            else:
+                verdict = replace(verdict, changes=replayer.changes)
+                with closing(_replay(path, transcript, replayer, numbers, workers)) as checks:
+                    for checked in checks:
+                        verdict = _with(verdict, checked)
+                        if watcher is not None:
+                            watcher(verdict.replayed + verdict.not_replayable, len(numbers))
             check_score(transcript, plan)
     except NotVerified as error:
         return replace(verdict, problem=str(error))
@@ -129,7 +140,7 @@ def check_plan(
     `folder`, and by code that is not Reglue's with `trust_code` alone. Raises UsageError.
     """
     header = verdict.header
-    if header is None or not verdict.stands:
+    if header is None or verdict.problem:
         return verdict
     try:
         _check_revealed(header, revealed, (folder or Path()).absolute(), trust_code=trust_code)
@@ -169,6 +180,19 @@ def _check_score(transcript: Transcript, plan: Plan) -> None:
     result = result_of(played).model_copy(update=beside)
     if lines := list(islice(_differences(_json(stated), _json(result)), _MOST_DIFFERENCES)):
         raise NotVerified(f"the score is not that of its episodes: {'; '.join(lines)}")
+
+
+def _check_recorded(transcript: Transcript, plan: Plan) -> None:
+    """Raise NotVerified unless all episodes are the plan's, and earned what their rewards say."""
+    with not_verified("follow its plan"):
+        planned = planned_cells(transcript.header, plan)
+        for number in range(len(transcript)):
+            episode = transcript.episode(number)
+            try:
+                check_cell(episode, planned)
+                check_return(episode)
+            except NotVerified as error:
+                raise NotVerified(f"{title_of(episode)}: {error}") from error
 
 
 def _check_whole(procedure: Procedure, unit: int, rows: Sequence[Row]) -> None:

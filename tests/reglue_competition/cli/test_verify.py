@@ -74,6 +74,22 @@ def _edited(content: bytes, edits: Mapping[bytes, bytes]) -> bytes:
     return content
 
 
+def test_a_hidden_task_is_signed_and_not_replayed(say: Say, tmp_path: Path) -> None:
+    played = PlayedPhase(tmp_path, "multi-task:tests.worlds:Corridor", solved={"walk": [0] * 4})
+    plan = ["--plan", str(played.revealed), "--commitment", played.commitment]
+    words = ("verify", str(played.transcript), "--key", played.key, *plan)
+    done = say(*words)
+    assert done.returncode == 3, done.stdout + done.stderr
+    told = done.stdout.splitlines()
+    assert told[2].startswith("not replayed: ")
+    assert "its plan is what was committed to" in told
+    assert any(line.startswith("SIGNED, NOT REPLAYED: ") for line in told)
+    as_json = json.loads(say(*words, "--json").stdout)
+    assert (as_json["stands"], as_json["problem"], as_json["plan_checked"]) == (False, "", True)
+    assert "trust-code" in as_json["not_replayed"]
+    assert say(*words, "--trust-code", "--workers", "0").returncode == 0
+
+
 def test_what_it_says_as_json(say: Say, played: PlayedPhase) -> None:
     done = say("verify", str(played.transcript), "--episodes", "2", "--workers", "0", "--json")
     told = json.loads(done.stdout)

@@ -15,7 +15,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reglue.errors import EnvironmentFault, NotTrusted, NotVerified, UnknownName, UsageError
+from reglue.errors import (
+    CannotLoad,
+    EnvironmentFault,
+    NotTrusted,
+    NotVerified,
+    UnknownName,
+    UsageError,
+)
 from reglue_bench import evaluate
 from reglue_bench.benchmark.benchmark import make_plan
 from reglue_bench.engines.run_identity import machine
@@ -36,6 +43,7 @@ from tests.reglue_competition.transcript.transcripts import (
     with_episode,
     written,
 )
+from tests.worlds import Corridor
 
 
 def verified(path: Path, **options: Any) -> Verdict:
@@ -57,6 +65,16 @@ def with_reward(episode: Episode) -> Episode:
     rewards[2] += 0.25
     rewards[3] -= 0.25
     return replace(episode, rewards=rewards)
+
+
+def with_reward_of(step: int, more: float) -> Any:
+    def change(episode: Episode) -> Episode:
+        assert episode.rewards is not None
+        rewards = episode.rewards.copy()
+        rewards[step] += more
+        return replace(episode, rewards=rewards)
+
+    return change
 
 
 def with_told(**fields: Any) -> Any:
@@ -317,9 +335,56 @@ def test_a_sample_is_said_to_be_one(transcript: Path) -> None:
     assert verified(transcript, episodes=99).selected == 12
 
 
-def test_a_strangers_environment_runs_only_if_it_is_trusted(transcript: Path) -> None:
-    with raises(NotTrusted, transcript, "'tests.worlds:Corridor'", settings={"trust_code"}):
-        verify(transcript)
+def test_a_strangers_environment_runs_only_if_it_is_trusted(
+    transcript: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All else is checked."""
+    monkeypatch.setattr(Corridor, "__init__", None)  # it is not made
+    verdict = verify(transcript, public_key=PUBLIC_KEY)
+    assert (verdict.problem, verdict.stands, verdict.replayed) == ("", False, 0)
+    assert verdict.is_signed
+    assert isinstance(verdict.not_replayed, NotTrusted)
+    assert "'tests.worlds:Corridor'" in str(verdict.not_replayed)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (with_told(return_=99.0), "the rewards' sum"),
+        (with_reward_of(2, 0.25), "the rewards' sum"),
+        (with_told(status="agent_error", success=True), "success with the status"),
+    ],
+)
+def test_what_a_file_says_of_itself_is_checked_without_its_environments(
+    transcript: Path, change: Any, words: str
+) -> None:
+    changed(transcript, with_episode(0, change))
+    verdict = verify(transcript, public_key=PUBLIC_KEY)
+    assert words in verdict.problem, verdict
+    assert "unit 0, episode 0" in verdict.problem
+
+
+def test_a_score_is_checked_without_its_environments(transcript: Path) -> None:
+    def better(kind: Kind, content: bytes) -> bytes:
+        if kind is not Kind.SCORE:
+            return content
+        told = json.loads(content)
+        told["result"]["score"]["performance"] = 1.0
+        return json.dumps(told).encode()
+
+    verdict = verify(changed(transcript, better), public_key=PUBLIC_KEY)
+    assert "the score is not that of its episodes" in verdict.problem
+    other = verify(changed(transcript, with_plan(seed=9)), public_key=PUBLIC_KEY)
+    assert "as the plan has it" in other.problem
+
+
+def test_code_that_is_not_here_is_said_to_be_missing(
+    transcript: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr("tests.worlds.Corridor")
+    verdict = verified(transcript)
+    assert verdict.problem == ""
+    assert isinstance(verdict.not_replayed, CannotLoad)
 
 
 def test_a_damaged_file_does_not_stand(transcript: Path) -> None:
