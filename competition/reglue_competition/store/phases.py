@@ -241,6 +241,6 @@ def _check_free(transaction: Transaction, phase: Phase) -> None:
         )
 
 
-def _change(transaction: Transaction, phase: Phase, **values: str | bool | datetime) -> None:
+def _change(transaction: Transaction, phase: Phase, **values: str | bool | datetime | None) -> None:
     change = sa.update(schema.phases).where(schema.phases.c.id == phase.id)
     transaction.connection.execute(change.values(values))
