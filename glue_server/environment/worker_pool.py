@@ -74,8 +74,8 @@ class WorkerPool:
     def home(self, slot: _Slot) -> _Slot:
         """The worker in which a slot lives, or each of some slots.
 
-        Of two workers 0 1 1 0 0 1 1 0 …: if neighbours or every tenth slot play the same task,
-        tasks that take long are shared by all workers.
+        Of two workers 0 1 1 0 0 1 1 0 …: if every tenth slot plays the same task, tasks that
+        take long are shared by all workers.
         """
         count = len(self.workers)
         return (slot + slot // count) % count

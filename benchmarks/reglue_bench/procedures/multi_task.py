@@ -205,11 +205,10 @@ class Shuffled:
 class ByTask:
     """For agents that know their task: a slot plays its own tasks, then helps with others.
 
-    Slot s of S has tasks s, s + S, … of T, or task s · T // S if there are more slots. So workers
-    need few simulators, a partial run has episodes of each task, and a group of slots has few
-    tasks, whose models stay in the processor's cache. A slot that has played its own goes on with
-    the task that has most steps left, as expected from its episodes so far. The episodes of a task
-    follow `key`, or the plan without one.
+    Slot s of S has tasks s, s + S, … of T, or task s mod T if there are more slots. So workers
+    need few simulators, and a partial run has episodes of each task. A slot
+    that has played its own goes on with the task that has most steps left, as expected
+    from its episodes so far. The episodes of a task follow `key`, or the plan without one.
     """
 
     def __init__(self, todo: Sequence[Todo], *, tasks: int, slots: int, key: bytes = b"") -> None:
@@ -221,7 +220,7 @@ class ByTask:
             _Line(todo, order[of[order] == task].astype(np.uint32)) for task in range(tasks)
         ]
         self._tasks_of_slot = [
-            deque(range(slot, tasks, slots) if slots < tasks else [slot * tasks // slots])
+            deque(range(slot, tasks, slots) if slots < tasks else [slot % tasks])
             for slot in range(slots)
         ]
         self._steps = [0] * tasks  # of the episodes so far
