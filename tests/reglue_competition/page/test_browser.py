@@ -136,7 +136,9 @@ def test_all_can_be_read_and_done_without_javascript(browser: Browser, tmp_path:
             page.get_by_role("button", name="Play again").click()
             expect(page.get_by_role("button", name="Play again")).to_have_count(0)
             assert store.submission(broken.id).status == "waiting"
-            page.get_by_role("button", name="Close warm-up for good").click()
+            page.get_by_role("button", name="Close warm-up").click()
+            page.get_by_role("button", name="Reopen warm-up").click()
+            page.get_by_role("button", name="Close warm-up").click()
             page.get_by_role("button", name="Open private").click()
             expect(page.get_by_text("the server opens it")).to_be_visible()
             assert [each.open_asked for each in store.phases()] == [False, True]
@@ -164,9 +166,7 @@ def test_an_open_page_shows_what_happens(browser: Browser, tmp_path: Path) -> No
         context.close()
 
 
-def test_the_organiser_is_asked_before_a_phase_is_closed_for_good(
-    browser: Browser, tmp_path: Path
-) -> None:
+def test_the_organiser_is_asked_before_a_phase_is_closed(browser: Browser, tmp_path: Path) -> None:
     made = begin(tmp_path)
     with Store(made.url) as store, served(made) as address:
         context, page, trouble = opened(browser, address)
@@ -178,13 +178,13 @@ def test_the_organiser_is_asked_before_a_phase_is_closed_for_good(
 
         page.on("dialog", answer)
         log_in(page, made.organiser)
-        close = page.get_by_role("button", name="Close warm-up for good")
+        close = page.get_by_role("button", name="Close warm-up")
         close.click()
         assert store.phases()[0].state == "open"
         close.click()
         expect(close).to_have_count(0)
         assert store.phases()[0].state == "closed"
-        assert asked == ["Close warm-up for good?"] * 2
+        assert asked == ["Close warm-up?"] * 2
         assert trouble == []
         context.close()
 
