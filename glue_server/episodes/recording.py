@@ -71,7 +71,7 @@ LONG_STEPS = 10_000
 """Steps of an episode after which the run says once that it may have no end."""
 
 _BLOCK = 64  # steps that are put away together
-_ROOM = 2 * _BLOCK  # of a slot: whoever fills it, all that have a block put it away
+_ROOM = 2 * _BLOCK  # steps of a slot; when one slot is full, every full block is put away
 _ONE = np.ones((), np.int64)  # NumPy looks at a Python number for as long as it adds
 _REWARD_BYTES = 8 * _BLOCK
 

@@ -163,8 +163,8 @@ def backup(folder: Folder, file: _File) -> None:
     """Write all of a competition into one file. The server may run meanwhile.
 
     The file holds the database's rows as of one moment, ledgers and transcripts, the competition
-    file, hidden tasks (links are left out, and named), and the SECRETS: anybody who reads it knows
-    the hidden goals, and can sign transcripts. Only you can read it; keep it so.
+    file, hidden tasks, and the SECRETS: anybody who reads it knows the hidden goals, and can sign
+    transcripts. Only you can read it; keep it so. Links are not kept: the command names them.
 
     reglue competition backup my-comp monday.tar.gz
 

@@ -335,10 +335,16 @@ class Page:
         return {name for name in over if reveal_file(self._site.folder, name).is_file()}
 
     def _note_shown(self, submission: Submission) -> None:
-        """Record that what a closed phase played is known now: it cannot be opened again."""
+        """Record that what a closed phase played is known now: it cannot be opened again.
+
+        Where it has been opened again since the snapshot, nothing is shown.
+        """
         phase = submission.phase
         if phase not in self._shown and self._site.snapshot.is_over(phase):
-            self._site.store.note_shown(phase, submission.team)
+            try:
+                self._site.store.note_shown(phase, submission.team)
+            except UsageError as error:
+                raise HTTPException(409, str(error)) from error
             self._shown.add(phase)
 
     def _withheld(self, phase: str, who: Who) -> str:

@@ -70,7 +70,7 @@ class _Leaving:
     process: SubmissionProcess
     farewell: str = ""  # none if it goes on
     has_failed: bool = False  # the gateway tells it, and not its process: it is an error
-    not_before: float = 0.0  # when the next try begins; 0: there is none
+    not_before: float = 0.0  # the next try begins then; 0: it is not tried again
     since: float = field(default_factory=time.monotonic)
 
 

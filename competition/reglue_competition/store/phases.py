@@ -129,9 +129,14 @@ class Phases(Events):
         self._database.write(reopened)
 
     def note_shown(self, name: str, team: str) -> None:
-        """Record that a team has seen what a closed phase played: a transcript, or its episodes."""
+        """Record that a team sees what a closed phase played: a transcript, or its episodes.
+
+        To be called before it does. Raises UsageError if the phase is open: nothing may be shown.
+        """
 
         def shown(transaction: Transaction) -> None:
+            if _phase(transaction.connection, name).state != "closed":
+                raise UsageError(f"phase {name} is not closed: what it plays is not shown yet")
             if _shown_to(transaction.connection, name) is None:
                 transaction.note(_SHOWN, team=team, phase=name)
 

@@ -383,6 +383,27 @@ def test_a_phase_is_opened_again_until_a_team_sees_what_it_played(
             assert (done.status_code, store.phases()[0].state) == (200, "open")
 
 
+def test_a_page_that_is_behind_shows_nothing_of_a_phase_that_is_open_again(
+    tmp_path: Path, opened: Open
+) -> None:
+    made = begin(tmp_path)
+    with Store(made.url) as store:
+        submission = enter(store, made, "Ada", "x")
+        end(store, submission, play(0.9), play(0.8))
+        (tmp_path / "transcripts").mkdir()
+        (tmp_path / "transcripts" / f"{submission.id}-0.reglue").write_bytes(b"rewards")
+        store.close_phase("warm-up")
+        team = opened(made)
+        log_in(team, made.teams["Ada"])
+        store.reopen_phase("warm-up")  # its snapshot does not say so yet
+        theirs = f"/submissions/{submission.id}"
+        assert team.get(f"{theirs}/transcripts/0").status_code == 409
+        assert team.get(theirs).status_code == 409
+        team.app_state["site"].look()
+        assert team.get(f"{theirs}/transcripts/0").status_code == 404
+        assert team.get(theirs).status_code == 200
+
+
 STATES = ("playing", "over", "revealed")  # of a phase, one after another
 
 

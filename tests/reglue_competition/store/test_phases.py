@@ -55,6 +55,7 @@ def test_closing_is_undone_while_nobody_knows_what_was_played(store: Store) -> N
     with raises(UsageError, "phase public", "private is open"):
         store.reopen_phase("public")
     store.close_phase("private")
+    store.note_shown("private", "B")  # another's is no obstacle
     store.reopen_phase("public")
     (again, _) = store.phases()
     assert (again.state, again.closed_at) == ("open", None)
@@ -67,7 +68,10 @@ def test_closing_is_undone_while_nobody_knows_what_was_played(store: Store) -> N
 def test_a_phase_that_is_known_is_not_opened_again(store: Store, how: str) -> None:
     store.apply(definition(phase(), private()))
     store.open_phase("public", "hash")
-    store.note_shown("private", "B")  # another's is no obstacle
+    with raises(UsageError, "public", "not closed"):
+        store.note_shown("public", "B")
+    store.close_phase("public")
+    store.reopen_phase("public")
     store.close_phase("public")
     if how == "revealed":
         store.reveal_phase("public")
