@@ -9,20 +9,24 @@ from glue_server.conformance.tcp_proxy import TcpProxy
 from tests.glue_server.conformance.thread_clients import Play, ThreadClients
 from tests.leftovers import nothing_left
 
-PATIENCE_S = 1.0
+BRIEF_S = 5.0  # what waits in vain waits that long
+PATIENCE_S = 60.0
 
 
-def verdicts(role: str, play: Play, *names: str) -> dict[str, Verdict]:
+def verdicts(
+    role: str, play: Play, *names: str, patience_s: float = PATIENCE_S
+) -> dict[str, Verdict]:
     """What becomes of these checks."""
     checks = [check for name in names for check in checks_of(role, name)]
     with nothing_left(), TcpProxy() as proxy:
-        harness = Harness(role, ThreadClients(play), proxy, timeout_s=PATIENCE_S)
+        harness = Harness(role, ThreadClients(play), proxy, timeout_s=patience_s)
         return {each.name: each for each in run_checks(checks, [harness], lambda _: None)}
 
 
 def found(role: str, play: Play, by: str, also: str = "calls.texts") -> str:
     """The words of the check that finds it out; `also` is one that the client passes."""
-    became = verdicts(role, play, by, also)
-    assert became[also].passed, became[also].detail
-    assert not became[by].passed, "nobody noticed"
-    return became[by].detail
+    passes = verdicts(role, play, also)[also]
+    assert passes.passed, passes.detail
+    became = verdicts(role, play, by, patience_s=BRIEF_S)[by]
+    assert not became.passed, "nobody noticed"
+    return became.detail
