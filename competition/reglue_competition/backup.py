@@ -31,7 +31,7 @@ from reglue_bench.runs.ledger.writer import LOCK
 from reglue_competition.competition_folder import DATABASE, CompetitionFolder, new_folder
 from reglue_competition.definition import FILE
 from reglue_competition.store import migrate
-from reglue_competition.store.database import PATIENCE_S, Database
+from reglue_competition.store.database import PATIENCE_S, Database, read_only_uri
 from reglue_competition.store.migrate import check_current, head
 from reglue_competition.store.schema import TABLES, Utc
 
@@ -212,9 +212,8 @@ def _content(path: Path, drafts: Path) -> Iterator[BinaryIO]:
 
 
 def _copy_sqlite(path: Path, to: Path) -> None:
-    uri = f"{path.absolute().as_uri()}?mode=ro"
     with (
-        closing(sqlite3.connect(uri, uri=True, timeout=PATIENCE_S)) as source,
+        closing(sqlite3.connect(read_only_uri(path), uri=True, timeout=PATIENCE_S)) as source,
         closing(sqlite3.connect(to)) as copy,
     ):
         source.backup(copy)

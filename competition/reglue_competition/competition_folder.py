@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import rmtree
@@ -18,6 +18,7 @@ from reglue_competition.definition import FILE, Bars, Definition, PhaseDefinitio
 from reglue_competition.phases import PlannedBenchmark, Secrets, commitment, plan_phase
 from reglue_competition.store import Store
 from reglue_competition.store.database import sqlite_url
+from reglue_competition.store.server_lock import ServerLock
 
 DATABASE = "REGLUE_COMPETITION_DATABASE"
 """An environment variable: the database's URL, which may hold a password."""
@@ -81,17 +82,18 @@ class CompetitionFolder:
         return Secrets.read(self.secrets_path)
 
     @contextmanager
-    def only_server(self) -> Iterator[None]:
-        """Hold the lock of the only server. Raises RunBusy if another process holds it."""
+    def only_server(self) -> Iterator[ServerLock]:
+        """Hold the folder and the database, as the only server of both.
+
+        Raises RunBusy if another process holds one of them, and StoreFailed.
+        """
         lock = FileLock(self.path / _LOCK, mode=0o600)
         try:
             lock.acquire(timeout=0)
         except Timeout as error:
             raise RunBusy(f"{self.path}: a server has this competition; stop it first") from error
-        try:
-            yield
-        finally:
-            lock.release()
+        with lock, closing(ServerLock(self.database_url)) as of_database:
+            yield of_database
 
     def benchmarks(self, phase: str) -> list[PlannedBenchmark]:
         """Plan the benchmarks of a phase. Raises UsageError."""

@@ -20,8 +20,7 @@ from reglue_bench.replay.video import Video, video
 from reglue_bench.run_folder import LEDGER
 from reglue_bench.runs.ledger import LedgerReader, Row
 from reglue_competition.competition_folder import CompetitionFolder
-from reglue_competition.ranking import SCORED
-from reglue_competition.store import UNFINISHED, Store, Submission
+from reglue_competition.store import SCORED, UNFINISHED, Store, Submission
 
 Watch = Callable[[int, int], None]
 """Called with the number of finished videos and the number of all."""

@@ -89,15 +89,20 @@ def write_certificate(
     return path
 
 
-def join_string_of(folder: CompetitionFolder, token: str, advertise: str | None) -> str:
-    """The join string of a team: address, authority and token. Raises UsageError."""
+def join_string_of(
+    folder: CompetitionFolder, token: str, advertise: str | None, team: str | None
+) -> str:
+    """The join string of a team: address, authority and token.
+
+    Raises UsageError, also if the `team` could have no certificate where it needs one.
+    """
     from reglue_competition.phases.certificates import client_certificate
 
     address = advertise or folder.definition.address
     if split_address(address)[1] == 0:
         raise BadArgument("--advertise", got=address, wanted="the port that teams dial")
-    if folder.definition.client_certificates:
-        client_certificate(folder.secrets_path, "a team")  # raises if none can be made
+    if folder.definition.client_certificates and team is not None:
+        client_certificate(folder.secrets_path, team)
     tls = folder.secrets().tls
     return str(JoinString(address, token, tls.authority, tls.name))
 

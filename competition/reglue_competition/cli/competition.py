@@ -12,7 +12,9 @@ from reglue_competition.cli.decisions import (
     reopen,
     replay,
     reveal,
+    ruling,
     videos,
+    void,
 )
 from reglue_competition.cli.operations import backup, certificate, migrate, restore, serve
 from reglue_competition.cli.preparation import admit, check, init, kit
@@ -45,6 +47,8 @@ main = Commands(
         videos,
         cancel,
         replay,
+        ruling,
+        void,
         appeals,
         answer,
         export,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from rich.progress import Progress
 from typer import Argument, Exit, Option, confirm
@@ -231,6 +231,56 @@ def replay(folder: Folder, submission: _Submission) -> None:
     with read_folder(folder).store() as store:
         store.ask_replay(submission)
     say(f"{submission} waits until its team's agent is connected")
+
+
+def ruling(
+    folder: Folder,
+    submission: _Submission,
+    standing: Annotated[
+        Literal["off", "unranked", "ranked"],
+        Argument(metavar="STANDING", help="off the board, unranked, or ranked again"),
+    ],
+    why: Annotated[
+        str, Option(metavar="TEXT", help="what everybody reads beside it; needed but for ranked")
+    ] = "",
+) -> None:
+    """Rule on a score: take it off the board, leave it unranked, or undo either.
+
+    A score that is off the board is struck through, with the reason, and the team's next best one
+    counts; its tries stay counted. An unranked one has its score and no rank, such as a baseline.
+    Each ruling is an event. A team withdraws a score of its own on the page; that is undone here,
+    too.
+
+    reglue competition ruling my-comp 0123456789abcdef off --why "It read its goals from a file"
+
+    Exit codes: 0 ruled; 1 the database is away; 2 wrong usage; 130 interrupted.
+    """
+    with read_folder(folder).store() as store:
+        store.rule(submission, "off the board" if standing == "off" else standing, why)
+    say(f"{submission} is {'off the board' if standing == 'off' else standing}")
+
+
+def void(
+    folder: Folder,
+    phase: _Phase,
+    benchmark: Annotated[
+        int, Argument(metavar="NUMBER", help="which of the phase's benchmarks: 1 is the first")
+    ],
+    why: Annotated[
+        str, Option(metavar="TEXT", help="what everybody reads of it; without it, it counts again")
+    ] = "",
+) -> None:
+    """Leave a benchmark out of all totals, such as one whose task was broken, or undo that.
+
+    Every team gets a new total and a new rank; the benchmark's scores stay on the page.
+
+    reglue competition void my-comp public 2 --why "Its goal cannot be reached"
+
+    Exit codes: 0 done; 1 the database is away; 2 wrong usage; 130 interrupted.
+    """
+    with read_folder(folder).store() as store:
+        store.void(phase, benchmark - 1, why)
+    say(f"benchmark {benchmark} of {phase} counts {'in no total' if why else 'again'}")
 
 
 def appeals(

@@ -10,7 +10,7 @@ from rich.filesize import decimal
 from typer import Argument, Option
 
 from glue_server.console import say
-from reglue.errors import UsageError, printable
+from reglue.errors import StoreFailed, UsageError, printable
 from reglue.net.join_string import split_address
 from reglue.tools.loading_modules import loading
 from reglue_bench.cli.shared_flags import AsJson
@@ -180,8 +180,11 @@ def backup(folder: Folder, file: _File) -> None:
     if left_out:
         say(f"left out, as only files and folders are kept: {', '.join(left_out)}")
     say(f"{file}: {decimal(size)}; it holds the competition's secrets: keep it to yourself")
-    with competition.store() as store:
-        store.note(BACKED_UP, bytes=size)
+    try:
+        with competition.store() as store:
+            store.note(BACKED_UP, bytes=size)
+    except StoreFailed as error:  # such as a disk that is mounted to be read alone
+        say(f"the competition does not know of this backup: {error}")
 
 
 def restore(

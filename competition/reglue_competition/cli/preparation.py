@@ -16,6 +16,10 @@ from reglue_bench.cli.shared_flags import MARKS
 from reglue_competition.cli.common import Folder, TokenEnv, format_date, read_folder, token_in
 
 
+_LONG_H = 12.0  # for one submission: `check` warns beyond it
+_APART = 0.1  # of success rates: what `check` says of ranks
+
+
 def init(
     folder: Annotated[
         Path, Argument(metavar="FOLDER", help="the folder to make; its name is the competition's")
@@ -84,7 +88,8 @@ def check(
     """Check the competition file, and whether it may take the place of the one in force.
 
     While a phase is open its rules stay: it may be prolonged, quotas may grow, and texts may
-    change. What is refused is listed.
+    change. What is refused is listed. With --draw it also says how long submissions may take, and
+    what ranks can tell apart.
 
     reglue competition check my-comp --draw
 
@@ -92,8 +97,11 @@ def check(
     """
     with loading():
         from reglue_competition.definition import FILE, changes
+        from reglue_competition.ranking.ranks import cells_that_separate
 
     competition = read_folder(folder)
+    ranking, places = competition.definition.ranking, competition.definition.play.places
+    teams = ranking.teams
     with competition.store() as store:
         states = {phase.name: phase.state for phase in store.phases()}
         if refused := changes(store.definition(), competition.definition, states):
@@ -107,10 +115,19 @@ def check(
             say(f"  {each.entry.benchmark}: {len(each.plan.variants)} tasks, {units} goals")
         if benchmarks:
             hours = sum(each.place_s for each in benchmarks) / 3600
+            is_long = hours > _LONG_H
             say(
-                f"  one submission may hold a place for up to {hours:.1f} h of its agent's time, "
-                "and its environments'; play.run_s, or episode_limit in options, makes it less"
+                f"  {'warning: ' if is_long else ''}one submission may hold a place for up to "
+                f"{hours:.1f} h of its agent's time, and its environments'; play.run_s, or "
+                "episode_limit in options, makes it less"
             )
+            say(f"  {teams} teams with one each: up to {hours * teams / places:,.0f} h")
+    if draw and ranking.ties == "shared":
+        cells = cells_that_separate(teams, _APART)
+        say(
+            f"ranks allow for {teams} teams: success rates near 50 % that differ by {_APART:.0%} "
+            f"are told apart four times in five from {cells:,} goals or episodes on"
+        )
 
 
 def admit(

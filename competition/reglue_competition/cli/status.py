@@ -6,7 +6,7 @@ import csv
 import io
 import json as json_text
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -40,7 +40,8 @@ def status(folder: Folder, json: AsJson = False) -> None:
 
     competition = read_folder(folder)
     with competition.store() as store:
-        phases, submissions = store.phases(), store.submissions()
+        phases, submissions, rulings = store.phases(), store.submissions(), store.rulings()
+        voids = {each.name: store.voids(each.name) for each in phases}
         now = datetime.now(UTC)
         opened = store.phase_open_at(now)
         refused = {each.name: _why_not_open(store, each) for each in phases}
@@ -66,11 +67,17 @@ def status(folder: Folder, json: AsJson = False) -> None:
                 "phases": [
                     to_json(each)
                     | {"submissions": counts[each.name], "not_opened": refused[each.name]}
-                    | {"broken": broken[each.name]}
+                    | {"broken": broken[each.name], "void": _numbered(voids[each.name])}
                     for each in phases
                 ],
                 "queue": [
                     to_json(each) | {"waits_until": _value(until[each.id])} for each in queue
+                ],
+                "rulings": [
+                    {"team": each.team, "phase": each.phase, "submission": each.id}
+                    | to_json(rulings[each.id])
+                    for each in submissions
+                    if each.id in rulings
                 ],
             }
         )
@@ -99,6 +106,12 @@ def status(folder: Folder, json: AsJson = False) -> None:
     for name, teams in broken.items():
         for team, count in teams.items():
             say(f"{name}: {printable(team)} has {plural(count, 'broken submission')}")
+    for each in submissions:
+        if (ruling := rulings.get(each.id)) is not None:
+            say(f"{each.id}: {ruling.standing}, {printable(each.team)}: {ruling.why}")
+    for name, of in voids.items():
+        for number, why in _numbered(of).items():
+            say(f"{name}: benchmark {number} is void: {why}")
     for why in filter(None, refused.values()):
         say(why)
     if begins is not None:
@@ -147,8 +160,8 @@ def export(
     """Write what the database holds: submissions, runs, teams, tokens' ids, events.
 
     No token or secret is in it. The table opens in any spreadsheet; its columns are those of
-    submissions, then those of runs. A leaderboard's are rank, team, score, its 95 % interval and
-    the submission that counts, then the score, interval and transcript's SHA-256 of each benchmark.
+    submissions, then those of runs. A leaderboard's are rank, team, score, its 95 % interval,
+    the submission that counts and what was ruled on it, then the score, interval and transcript's SHA-256 of each benchmark.
 
     reglue competition export my-comp --csv --out runs.csv
 
@@ -193,6 +206,7 @@ def export_all(store: Store) -> dict[str, Any]:
         "tokens": [to_json(each) for each in store.tokens()],
         "submissions": [to_json(each) for each in store.submissions()],
         "runs": [to_json(each) for each in store.runs()],
+        "rulings": {key: to_json(each) for key, each in store.rulings().items()},
         "events": _events(store),
     }
 
@@ -232,6 +246,7 @@ def write_board(store: Store, name: str, runs: Path, file: TextIO) -> None:
         raise UnknownName("phase", name, phases)
     board = leaderboard(store.definition(), phases[name], store, runs)
     of_total = ("rank", "team", "score", "low", "high", "submission", "name", "entered")
+    of_total += ("standing", "why")
     of_run = ("benchmark", "score", "low", "high", "transcript_sha256")
     places = range(1, len(board.benchmarks) + 1)
     writer = csv.writer(file, lineterminator="\n")
@@ -240,6 +255,7 @@ def write_board(store: Store, name: str, runs: Path, file: TextIO) -> None:
         of, hashes = row.submission, _hashes(store, row.submission)
         cells: list[object] = [row.rank, row.team, row.score, *(row.interval95 or (None, None))]
         cells += [of.id, of.name, of.queued_at]
+        cells += [row.ruling.standing, row.ruling.why] if row.ruling else ["ranked", ""]
         for index, (benchmark, run) in enumerate(zip(board.benchmarks, row.runs, strict=True)):
             low, high = run.interval95 or (None, None)
             cells += [benchmark.name, run.score, low, high, hashes.get(index)]
@@ -250,6 +266,11 @@ def _hashes(store: Store, submission: Submission) -> dict[int, str | None]:
     """Of the transcripts of its runs, by the index of the benchmark."""
     runs = store.runs(submission.id, with_results=False)
     return {run.index: run.transcript_sha256 for run in runs}
+
+
+def _numbered(voids: Mapping[int, str]) -> dict[int, str]:
+    """By numbers from 1, as people count."""
+    return {place + 1: why for place, why in voids.items()}
 
 
 def _why_not_open(store: Store, phase: Phase) -> str | None:

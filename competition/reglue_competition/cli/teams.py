@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import csv
+from pathlib import Path
+from shutil import rmtree
 from typing import Annotated
 
 from typer import Argument
 
 from glue_server.commands.command import Commands
 from glue_server.console import say
+from reglue.errors import BadArgument, UsageError
 from reglue.tools.loading_modules import loading
 from reglue_bench.cli.shared_flags import AsJson
 from reglue_competition.cli.common import (
@@ -27,6 +31,8 @@ from reglue_competition.cli.common import (
     write_certificate,
 )
 from reglue_competition.cli.status import to_json
+
+_TEAM = "team"  # the column of a table
 
 _Name = Annotated[str, Argument(metavar="NAME", help="the team's name, as the page shows it")]
 
@@ -57,16 +63,91 @@ def add(
         from reglue_competition.store.access import new_token
 
     competition, until = read_folder(folder), read_date(expires)
-    join_string_of(
-        competition, "", advertise
-    )  # what is wrong with it is said before anything is changed
+    # What is wrong with it is said before anything is changed.
+    join_string_of(competition, "", advertise, name)
     env_token = token_in(token_env)
     token = env_token or new_token()
     with competition.store() as store:
         added = store.add_team_with(token, name, until)
-    join_string = join_string_of(competition, "" if env_token else token, advertise)
+    join_string = join_string_of(competition, "" if env_token else token, advertise, None)
     file = write_certificate(competition, added.name, token, certificate)
     print_token(name, token, join_string, json=json, certificate=file, variable=token_env)
+
+
+def import_(
+    folder: Folder,
+    table: Annotated[
+        Path, Argument(metavar="CSV", help="a table with the column `team`: a name in each row")
+    ],
+    out: Annotated[
+        Path, Argument(metavar="OUT", help="the folder to make, with a file for each team")
+    ],
+    advertise: Advertise = None,
+    expires: Expires = None,
+) -> None:
+    """Add the teams of a table, and write each one's join string to a file: all or none.
+
+    Only you can read the files. OUT/teams.csv has the table's rows with the name of each file, for
+    a program that sends them. Where the competition asks for certificates, each has one beside it.
+
+    reglue competition team import my-comp registered.csv join-strings
+
+    Exit codes: 0 added; 1 the database is away, or the disk full; 2 wrong usage; 130 interrupted.
+    """
+    with loading():
+        from reglue_bench.formatting import plural
+        from reglue_competition.competition_folder import new_folder
+        from reglue_competition.phases.certificates import write_closed
+        from reglue_competition.store.access import new_token
+
+    competition, until = read_folder(folder), read_date(expires)
+    rows = read_teams(table)
+    tokens = {row[_TEAM]: new_token() for row in rows}
+    with competition.store() as store:
+        with new_folder(out) as made:
+            for number, row in enumerate(rows, 1):
+                name, stem = row[_TEAM], f"{number:03}"
+                row["file"] = f"{stem}.join"
+                join_string = join_string_of(competition, tokens[name], advertise, name)
+                write_closed(made / row["file"], f"{join_string}\n".encode())
+                write_certificate(competition, name, tokens[name], made / f"{stem}.pem")
+            with (made / "teams.csv").open("w", newline="", encoding="utf-8") as file:
+                writer = csv.DictWriter(file, rows[0], lineterminator="\n")
+                writer.writeheader()
+                writer.writerows(rows)
+        try:
+            store.add_teams(tokens, until)
+        except BaseException:
+            rmtree(out)
+            raise
+    say(f"{plural(len(rows), 'team')} added; their join strings are in {out}")
+
+
+def read_teams(table: Path) -> list[dict[str, str]]:
+    """The rows of a table of teams. Raises UsageError, with the line that is wrong."""
+    try:
+        with table.open(newline="", encoding="utf-8-sig") as file:
+            reader = csv.DictReader(file)
+            rows = [row for row in reader if any(row.values())]
+            columns = list(reader.fieldnames or ())
+    except OSError as error:
+        raise UsageError(f"{table} cannot be read: {error.strerror}") from error
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise UsageError(f"{table} is no table in UTF-8: {error}") from error
+    if _TEAM not in columns or not rows:
+        raise BadArgument(
+            str(table),
+            got=f"{len(rows)} rows of the columns {', '.join(columns) or 'none'}",
+            wanted=f"rows with the column {_TEAM}",
+        )
+    seen: dict[str, int] = {}
+    for number, row in enumerate(rows, 1):
+        if None in row or not (row[_TEAM] or "").strip():
+            raise UsageError(f"{table}, row {number}: wanted a name, and {len(columns)} cells")
+        row[_TEAM] = row[_TEAM].strip()
+        if (first := seen.setdefault(row[_TEAM], number)) != number:
+            raise UsageError(f"{table}, row {number}: {row[_TEAM]!r} is in row {first} already")
+    return rows
 
 
 def list_(folder: Folder, json: AsJson = False) -> None:
@@ -115,5 +196,5 @@ team = Commands(
     "team",
     "Add, list and retire teams.\n\n"
     "Exit codes: 0 success; 1 the database is away; 2 wrong usage; 130 interrupted.",
-    [add, list_, remove],
+    [add, import_, list_, remove],
 )

@@ -59,7 +59,7 @@ def new(
     if organiser == (name is not None):
         raise UsageError("wanted the name of a team, or --organiser")
     competition, until = read_folder(folder), read_date(expires)
-    join_string_of(competition, "", advertise)
+    join_string_of(competition, "", advertise, name)
     env_token = token_in(token_env)
     with competition.store() as store:
         team = None if name is None else store.team(name)
@@ -68,7 +68,7 @@ def new(
     if team is None:
         print_token("the organiser", token, secret, json=json, variable=token_env)
         return
-    join_string = join_string_of(competition, secret, advertise)
+    join_string = join_string_of(competition, secret, advertise, None)
     file = write_certificate(competition, team.name, token, certificate)
     print_token(team.name, token, join_string, json=json, certificate=file, variable=token_env)
 

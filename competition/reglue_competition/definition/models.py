@@ -26,6 +26,7 @@ PhaseState: TypeAlias = Literal["planned", "open", "closed"]
 _ORDER: tuple[PhaseKind, ...] = ("practice", "public", "private")
 
 MOST_TEXT = 10_000  # characters of a text of the page
+MOST_TEAMS = 10_000  # of a competition
 
 
 def _exact(time: object, info: ValidationInfo) -> object:
@@ -42,6 +43,8 @@ def _utc(time: datetime) -> datetime:
 Time = Annotated[datetime, Field(strict=False), BeforeValidator(_exact), AfterValidator(_utc)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
 Round = Annotated[float, Field(ge=1, le=366 * 86_400)]  # seconds
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+Scale = Annotated[tuple[Finite, Finite], Field(strict=False)]
 Text = Annotated[str, Field(max_length=MOST_TEXT)]
 
 
@@ -53,8 +56,8 @@ class Bars(_Table):
     """What `reglue competition admit` asks of a benchmark, in units of its score."""
 
     reference: str | None = None  # an agent that solves it: file.py:Class, from the folder
-    reference_at_least: Annotated[float, Field(allow_inf_nan=False)] | None = None
-    random_below: Annotated[float, Field(allow_inf_nan=False)] | None = None  # a random agent
+    reference_at_least: Finite | None = None
+    random_below: Finite | None = None  # a random agent
 
 
 class BenchmarkEntry(_Table):
@@ -62,8 +65,18 @@ class BenchmarkEntry(_Table):
 
     benchmark: str  # as `reglue bench` takes it; files are relative to the competition's folder
     weight: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0  # of its score in the mean
+    scale: Scale | None = None  # [worst, best] score: 0 and 1 in the total; see below
     options: dict[str, JsonValue] = {}  # what is played: num_episodes, slots, …
     admit: Bars = Bars()  # before it is opened
+
+    @model_validator(mode="after")
+    def _worst_first(self) -> Self:
+        if self.scale is not None and self.scale[0] >= self.scale[1]:
+            raise ValueError(
+                f"got scale = [{self.scale[0]:g}, {self.scale[1]:g}], wanted the worst score, then "
+                "a higher one"
+            )
+        return self
 
 
 class Quotas(_Table):
@@ -119,7 +132,8 @@ class Ranking(_Table):
     """The rules of the leaderboard."""
 
     choose: Literal["best", "last"] = "best"  # which of a team's scored submissions counts
-    ties: Literal["shared"] = "shared"  # teams that cannot be told apart share a rank
+    ties: Literal["shared", "score"] = "shared"  # whether teams that cannot be told apart share one
+    teams: Annotated[int, Field(ge=2, le=MOST_TEAMS)] = 100  # that ranks allow for; see below
 
 
 class AgentsSee(_Table):
@@ -138,6 +152,7 @@ class PageDefinition(_Table):
     rules: Text = ""
     contact: Text = ""  # where teams ask questions and appeal
     replays: bool = False  # whether everybody may see recorded episodes after the phase
+    transcripts: Literal["public", "team"] = "public"  # who gets those of a revealed phase
 
 
 class Definition(_Table):

@@ -38,8 +38,8 @@ from reglue_competition.page.views.view_models import More, PhaseView
 from reglue_competition.page.views.visibility import Visibility, visibility
 from reglue_competition.page.views.wording import limits
 from reglue_competition.phases import reveal_file
-from reglue_competition.ranking import RULE, SCORED
-from reglue_competition.store import UNFINISHED, Run, Submission, Team
+from reglue_competition.ranking import rule
+from reglue_competition.store import SCORED, UNFINISHED, Run, Standing, Submission, Team
 
 _HERE = Path(__file__).parent
 _STATIC = {
@@ -52,6 +52,9 @@ _STATIC = {
 _EVENTS = 50  # the newest, which the organiser sees
 
 _FORM_S = 10.0  # within which a form must have come
+
+_STANDINGS: tuple[Standing, ...] = ("off the board", "unranked", "ranked")
+"""What the organiser's buttons make of a score."""
 
 _ENDINGS = {"transcripts": ".reglue", "replays": ".mp4"}
 """Files of a submission, `FOLDER/SUBMISSION-INDEX.ENDING` in the competition's folder."""
@@ -93,7 +96,9 @@ class Page:
             Route("/organiser/phases/{phase}", self._change_phase, methods=["POST"]),
             Route("/organiser/submissions/{submission}", self._change, methods=["POST"]),
             Route("/organiser/appeals/{appeal:int}", self._answer, methods=["POST"]),
+            Route("/organiser/submissions/{submission}/ruling", self._rule, methods=["POST"]),
             Route("/submissions/{submission}/appeals", self._appeal, methods=["POST"]),
+            Route("/submissions/{submission}/withdrawal", self._withdraw, methods=["POST"]),
             Route("/live", self.live, methods=["GET"]),
             Route("/healthz", self._healthz),
             Route("/static/{name}", self._static),
@@ -125,13 +130,13 @@ class Page:
         return self._html(request, "leaderboard", board=board, phases=self._phases())
 
     def _rules(self, request: Request) -> Response:
-        play = self._site.snapshot.definition.play
+        definition = self._site.snapshot.definition
         return self._html(
             request,
             "rules",
-            limits=limits(play),
+            limits=limits(definition.play),
             meanings=wording.MEANINGS,
-            rule=RULE,
+            rule=rule(definition.ranking),
             phases=self._phases(),
             public_key=self._public_key,
         )
@@ -274,6 +279,29 @@ class Page:
             return await self._carry_out(lambda: store.ask_replay(id_))
         raise HTTPException(400, "wanted the action cancel or play again")
 
+    async def _rule(self, request: Request) -> Response:
+        """Take a score off the board, leave it unranked, or undo that."""
+        form = await self._organiser_form(request)
+        id_, store, why = request.path_params["submission"], self._site.store, form.get("text", "")
+        standing = next((each for each in _STANDINGS if each == form.get("action")), None)
+        if standing is None:
+            raise HTTPException(400, f"wanted the action {', '.join(_STANDINGS)}")
+        there = f"/submissions/{id_}"
+        return await self._carry_out(lambda: store.rule(id_, standing, why), there)
+
+    async def _withdraw(self, request: Request) -> Response:
+        """Take a team's own score off the board."""
+        form = await self._form(request)
+        team = (await run_in_threadpool(self._readers.who, request)).bearer
+        submission = self._known(request)
+        if not isinstance(team, Team) or team.name != submission.team:
+            raise HTTPException(403, "only the submission's team may withdraw it")
+        store, why = self._site.store, form.get("text", "")
+        return await self._carry_out(
+            lambda: store.rule(submission.id, "withdrawn", why, team=team),
+            f"/submissions/{submission.id}",
+        )
+
     async def _answer(self, request: Request) -> Response:
         """Answer an appeal, which closes it."""
         form = await self._organiser_form(request)
@@ -382,15 +410,19 @@ class Page:
     def _files(self, submission: Submission, folder: str, who: Who) -> dict[int, str]:
         """The addresses of a submission's files that this reader may have, by their place.
 
-        Not before the phase is over and its scores are shown: transcripts for its team, replays for
-        all if the organiser publishes them.
+        Not before the phase is over and its scores are shown: transcripts for its team, and for all
+        once the phase is revealed; replays for all if the organiser publishes them.
         """
         snapshot = self._site.snapshot
         is_shown = not self._withheld(submission.phase, who)
         is_over = is_shown and snapshot.is_over(submission.phase)
         is_owners = who.is_organiser or (is_over and who.reads(submission) == "team")
-        is_public = folder == "replays" and is_over and snapshot.definition.page.replays
-        if not (is_owners or is_public):
+        page, is_revealed = snapshot.definition.page, submission.phase in self._revealed()
+        is_public = {
+            "replays": is_over and page.replays,
+            "transcripts": is_over and is_revealed and page.transcripts == "public",
+        }
+        if not (is_owners or is_public[folder]):
             return {}
         files = (self._site.folder / folder).glob(f"{submission.id}-*{_ENDINGS[folder]}")
         numbers = [path.stem.removeprefix(f"{submission.id}-") for path in files]

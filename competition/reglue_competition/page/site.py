@@ -16,8 +16,8 @@ from types import MappingProxyType
 
 from reglue.errors import StoreFailed
 from reglue_competition.definition import Definition
-from reglue_competition.ranking import SCORED, Comparisons, Leaderboard, leaderboard
-from reglue_competition.store import UNFINISHED, Event, Phase, Run, Store, Submission
+from reglue_competition.ranking import Comparisons, Leaderboard, leaderboard
+from reglue_competition.store import SCORED, UNFINISHED, Event, Phase, Ruling, Run, Store, Submission
 
 log = logging.getLogger("reglue")
 
@@ -30,7 +30,7 @@ _EVENTS_AT_ONCE = 500
 _EVENTS_SHOWN = 200
 _RUNS_KEPT = 300  # submissions'
 
-_Scored = frozenset[tuple[object, ...]]  # submissions, how and when they ended, broken ones
+_Scored = frozenset[tuple[object, ...]]  # submissions, how they ended, what was ruled
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,8 @@ class Snapshot:
     definition: Definition
     phases: Sequence[Phase] = ()
     submissions: Mapping[str, Submission] = field(default_factory=lambda: MappingProxyType({}))
+    rulings: Mapping[str, Ruling] = field(default_factory=lambda: MappingProxyType({}))
+    voids: Mapping[str, Mapping[int, str]] = field(default_factory=lambda: MappingProxyType({}))
     boards: Mapping[str, Leaderboard] = field(default_factory=lambda: MappingProxyType({}))
     events: Sequence[Event] = ()  # the newest first
     at: datetime = field(default_factory=lambda: datetime.now(UTC))  # when the store last answered
@@ -144,7 +146,13 @@ class Site:
         """Update the leaderboard of each phase in which a submission has ended."""
         for phase in self.snapshot.phases:
             ended = self.snapshot.of_phase(phase.name, *SCORED)
-            scored = frozenset((e.id, e.status, e.ended_at, e.broken) for e in ended)
+            rulings, voids = self.snapshot.rulings, self.snapshot.voids.get(phase.name, {})
+            scored = frozenset(
+                [
+                    *((e.id, e.status, e.ended_at, e.broken, rulings.get(e.id)) for e in ended),
+                    *voids.items(),
+                ]
+            )
             if phase.state == "planned" or self._ranked.get(phase.name) == scored:
                 continue
             if (comparisons := self._comparisons.get(phase.name)) is None:
@@ -184,11 +192,14 @@ class Site:
             )
             return
         found = {each.id: each for each in self.store.submissions()}
+        phases = tuple(self.store.phases())
         self.snapshot = replace(
             seen,
             definition=self.store.definition(),
-            phases=tuple(self.store.phases()),
+            phases=phases,
             submissions=MappingProxyType(found),
+            rulings=MappingProxyType(self.store.rulings()),
+            voids=MappingProxyType({each.name: self.store.voids(each.name) for each in phases}),
             events=tuple(self._events),
             at=now,
             is_away=False,

@@ -17,7 +17,7 @@ from cryptography import x509
 
 from glue_server.rpc.tls.authority import VALID, Authority
 from glue_server.rpc.tls.server_certificate import ServerTls
-from reglue.errors import UsageError
+from reglue.errors import BadArgument, UsageError
 from reglue.net.join_string import split_der
 from reglue_bench.results.whole_file import whole_file
 
@@ -26,6 +26,9 @@ AUTHORITY, AUTHORITY_KEY = "authority.pem", "authority.key.pem"
 
 WARN = timedelta(days=30)
 """How long before its end a server warns of its certificate's."""
+
+MOST_NAME = 64
+"""Bytes of a common name in UTF-8 (X.520, ub-common-name)."""
 
 _AUTHORITY_VALID = timedelta(days=3652)
 
@@ -127,6 +130,10 @@ def client_certificate(folder: Path, team: str) -> bytes:
         raise UsageError(
             f"{folder} holds no {AUTHORITY_KEY}: have the authority whose key is elsewhere make a "
             f"certificate for the common name {team!r}, or set client_certificates = false"
+        )
+    if (size := len(team.encode())) > MOST_NAME:
+        raise BadArgument(
+            got=f"the team {team!r}, {size} bytes in UTF-8", wanted=f"{MOST_NAME} for a certificate"
         )
     return Authority.read(folder / AUTHORITY, folder / AUTHORITY_KEY).client(team)
 

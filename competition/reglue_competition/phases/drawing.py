@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import PROCEDURES, procedure_of
 from reglue_bench.procedures.online import EPISODE_LIMIT
 from reglue_bench.procedures.procedure import Procedure, shows_tasks
+from reglue_bench.results.result import MEASURES
 from reglue_bench.runs.environment_code import code_sha256
 from reglue_bench.settings import AGENT_WAIT, Settings, read_settings
 from reglue_competition.definition import BenchmarkEntry, Definition, PhaseDefinition, PlayLimits
@@ -77,10 +79,26 @@ def plan_phase(
     phase and the benchmark, for one that cannot be played as the file says.
     """
     secret = None if secrets is None else secrets.phase_secret(phase.name)
-    return [
+    planned = [
         _plan_benchmark(definition, phase, number, secret, folder)
         for number in range(len(phase.benchmarks))
     ]
+    _check_units(phase, planned)
+    return planned
+
+
+def _check_units(phase: PhaseDefinition, planned: Sequence[PlannedBenchmark]) -> None:
+    """Raise UsageError if scores of other kinds would be added, such as success and returns."""
+    if len(planned) == 1:
+        return
+    for number, each in enumerate(planned, 1):
+        measure = PROCEDURES[each.plan.procedure].measured_by(each.plan.parameters)
+        if each.entry.scale is None and not MEASURES[measure].is_rate:
+            raise UsageError(
+                f"phase {phase.name}, benchmark {number} ({each.entry.benchmark}): is scored by "
+                "returns, which do not add up with the scores of others: give it scale = [WORST, "
+                "BEST], such as what `admit` prints for a random agent and for your reference"
+            )
 
 
 def run_s(plan: Plan, play: PlayLimits, *, horizon: int) -> float:

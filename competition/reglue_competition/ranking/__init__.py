@@ -4,14 +4,13 @@
 """
 
 from reglue_competition.ranking.comparisons import Comparisons
-from reglue_competition.ranking.ranks import RULE, Ranked, rank
+from reglue_competition.ranking.ranks import Ranked, rank, rule
 from reglue_competition.ranking.scored_submissions import (
     RankedBenchmark,
     ScoredSubmission,
     choose_submissions,
 )
 from reglue_competition.ranking.standings import (
-    SCORED,
     Leaderboard,
     Row,
     RunScore,
@@ -20,8 +19,6 @@ from reglue_competition.ranking.standings import (
 )
 
 __all__ = [
-    "RULE",
-    "SCORED",
     "Comparisons",
     "Leaderboard",
     "Ranked",
@@ -33,4 +30,5 @@ __all__ = [
     "leaderboard",
     "rank",
     "result_of_run",
+    "rule",
 ]

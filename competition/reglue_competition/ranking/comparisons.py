@@ -20,6 +20,7 @@ from reglue_competition.ranking.scored_submissions import (
     RankedBenchmark,
     ScoredSubmission,
     Spread,
+    counted_in,
     divided,
     numbers_in,
     uncut,
@@ -93,17 +94,18 @@ class Comparisons:
 
         There is no p-value where nothing is known of how a benchmark's difference varies.
         """
-        total = math.fsum(each.weight for each in benchmarks)
-        spreads = [_spreads(one, other, *each) for each in enumerate(benchmarks)]
-        paired = [self._paired_difference(one, other, place) for place in range(len(benchmarks))]
+        counted = counted_in(benchmarks)
+        total = math.fsum(each.weight for _, each in counted)
+        spreads = [_spreads(one, other, *each) for each in counted]
+        paired = [self._paired_difference(one, other, place) for place, _ in counted]
         unit = unit_of(*(numbers_in(each) for pair in spreads for each in pair))
         mean, squares, is_known = 0.0, 0.0, True
-        for benchmark, pair, on_cells in zip(benchmarks, spreads, paired, strict=True):
+        for (_, benchmark), pair, on_cells in zip(counted, spreads, paired, strict=True):
             difference, error = _unpaired(*(divided(each, unit) for each in pair))
             if on_cells is not None:
                 of_unit = on_cells.divided(unit)
                 difference, error = of_unit.difference, _standard_error(of_unit, error)
-            share = benchmark.weight / total
+            share = benchmark.weight / total / benchmark.unit
             mean += share * difference
             squares += (share * (error or 0.0)) ** 2
             is_known &= error is not None

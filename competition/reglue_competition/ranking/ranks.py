@@ -2,30 +2,74 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
+from statistics import NormalDist
 
 from reglue.errors import UsageError
 from reglue_bench.measures.compare import Difference
 from reglue_bench.statistics import Interval
+from reglue_competition.definition import Ranking
 from reglue_competition.ranking.comparisons import Comparisons
 from reglue_competition.ranking.scored_submissions import RankedBenchmark, ScoredSubmission
 
 LEVEL = 0.05
-"""The significance level of a comparison of two teams."""
+"""How often boards of teams that are equally good may call one better than another."""
 
-RULE = (
+_SHARED = (
     "A team's rank is one more than the number of teams that are significantly better, so teams "
     "that cannot be told apart share a rank; within it they are sorted by score. No team ranks "
     "above one with a higher score. Whether one team is significantly better than another depends "
-    "only on these two: p < 0.05, from the cells that both played, where an episode that was not "
-    "played to its end counts as the worst. If each team played its own cells, p follows from the "
-    "intervals of their scores. If a team's best submission counts, its p is first multiplied by "
-    "the number of the team's scored submissions, as the best of many tries is partly luck."
+    "only on these two: p < {p:.1g}, from the cells that both played, where an episode that was not "
+    "played to its end counts as the worst. So among {teams} teams that are equally good, any is "
+    "called better than another in 5 % of competitions at most (Tukey's range). If each team played "
+    "its own cells, p follows from the intervals of their scores. If a team's best submission "
+    "counts, its p is first multiplied by the number of the team's scored submissions, as the best "
+    "of many tries is partly luck."
 )
-"""How ranks are made, as the page explains it."""
+_MORE = " There are {ranked} teams here, so it happens a little more often."
+_BY_SCORE = (
+    "Teams are ranked by their score; of two with the same one, that whose submission was entered "
+    "first is above. Where the intervals of two teams overlap, their order may be luck."
+)
+
+
+def rule(ranking: Ranking, ranked: int = 0) -> str:
+    """How ranks are made, as the page explains it; `ranked` teams are on the board."""
+    if ranking.ties == "score":
+        return _BY_SCORE
+    text = _SHARED.format(p=level_of_a_pair(ranking.teams), teams=ranking.teams)
+    return text + (_MORE.format(ranked=ranked) if ranked > ranking.teams else "")
+
+
+@cache
+def level_of_a_pair(teams: int) -> float:
+    """The p-value below which a pair of so many teams is significant.
+
+    If all are equally good, the chance that any pair is below is `LEVEL`: the range of their
+    scores is that of normal variables (Tukey 1953, "The problem of multiple comparisons"; Miller
+    1981, Simultaneous Statistical Inference, section 2.1). It is not estimated from the scores,
+    and their number is the file's, so no registration moves a rank.
+    """
+    from scipy.stats import studentized_range
+
+    widest = float(studentized_range.isf(LEVEL, teams, math.inf))
+    return 2 * NormalDist().cdf(-widest / math.sqrt(2))
+
+
+def cells_that_separate(teams: int, apart: float) -> int:
+    """How many cells tell two of so many teams apart in four of five cases.
+
+    Their success rates are near 50 %, and differ by `apart`. Cells that are as hard for both need
+    fewer.
+    """
+    normal = NormalDist()
+    needed = normal.inv_cdf(0.8) - normal.inv_cdf(level_of_a_pair(teams) / 2)
+    return math.ceil(0.5 * (needed / apart) ** 2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,17 +86,23 @@ def rank(
     entries: Sequence[ScoredSubmission],
     benchmarks: Sequence[RankedBenchmark],
     comparisons: Comparisons,
+    ranking: Ranking,
 ) -> list[Ranked]:
-    """Rank submissions by `RULE`, the best first; within a rank by score, then by time."""
+    """Rank submissions by `rule`, the best first; within a rank by score, then by time."""
     totals = [entry.total(benchmarks) for entry in entries]
     scores = {place: score for place, (score, _) in enumerate(totals) if score is not None}
-    scored = [entries[place] for place in scores]
-    differences = _compare_all(scored, benchmarks, comparisons)
-    values, places = list(scores.values()), range(len(scored))
-    better = [
-        sum(_is_better(other, place, scored, differences) for other in places) for place in places
-    ]
-    ranks = dict(zip(scores, _ranks(values, better), strict=True))
+    if ranking.ties == "score":
+        by_score = sorted(scores, key=lambda place: (-scores[place], *_entered(entries[place])))
+        ranks = {place: rank for rank, place in enumerate(by_score, 1)}
+    else:
+        scored = [entries[place] for place in scores]
+        differences = _compare_all(scored, benchmarks, comparisons)
+        level, places = level_of_a_pair(ranking.teams), range(len(scored))
+        better = [
+            sum(_is_better(other, place, scored, differences, level) for other in places)
+            for place in places
+        ]
+        ranks = dict(zip(scores, _ranks(list(scores.values()), better), strict=True))
     ranked = [
         Ranked(rank=ranks.get(place), entry=entry, score=score, interval95=interval)
         for place, (entry, (score, interval)) in enumerate(zip(entries, totals, strict=True))
@@ -80,6 +130,7 @@ def _is_better(
     other: int,
     entries: Sequence[ScoredSubmission],
     differences: Mapping[tuple[int, int], Difference],
+    level: float,
 ) -> bool:
     """Whether entry `one` is better than the `other`, by their places.
 
@@ -89,7 +140,7 @@ def _is_better(
     pair = differences.get((max(one, other), min(one, other)))
     if pair is None or pair.p_value is None or (pair.difference > 0) != (one > other):
         return False
-    return pair.p_value * entries[one].tries < LEVEL
+    return pair.p_value * entries[one].tries < level
 
 
 def _ranks(scores: Sequence[float], better: Sequence[int]) -> list[int]:
@@ -101,4 +152,8 @@ def _ranks(scores: Sequence[float], better: Sequence[int]) -> list[int]:
 
 def _order(each: Ranked) -> tuple[float, float, float, str]:
     rank = float("inf") if each.rank is None else each.rank
-    return rank, -(each.score or 0.0), each.entry.order, each.entry.submission
+    return rank, -(each.score or 0.0), *_entered(each.entry)
+
+
+def _entered(entry: ScoredSubmission) -> tuple[float, str]:
+    return entry.order, entry.submission

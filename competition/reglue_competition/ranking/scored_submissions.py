@@ -11,6 +11,7 @@ from typing import Literal
 from reglue_bench.float_range import unit_of, within
 from reglue_bench.results.result import Result
 from reglue_bench.statistics import Interval
+from reglue_competition.store import Standing
 
 Spread = tuple[float, Interval | None]
 """A score and its 95 % interval; None: too little is known of how it varies."""
@@ -26,6 +27,21 @@ class RankedBenchmark:
     name: str
     weight: float = 1.0  # in the mean over benchmarks, above 0
     is_rate: bool = True  # scores are 0 to 1, and what was not played scores 0
+    void: str = ""  # why it counts in no total; empty: it counts
+    scale: Interval | None = None  # the worst score and the best: 0 and 1 in the total
+
+    @property
+    def unit(self) -> float:
+        """What a score is divided by in the total."""
+        return 1.0 if self.scale is None else self.scale[1] - self.scale[0]
+
+    def scaled(self, spread: Spread) -> Spread:
+        """A score and its interval, as they count in the total."""
+        if self.scale is None:
+            return spread
+        worst, (score, interval) = self.scale[0], spread
+        of = (score - worst, interval and (interval[0] - worst, interval[1] - worst))
+        return divided(of, self.unit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,10 +58,13 @@ class ScoredSubmission:
     tries: int = 1  # submissions of its team that it was chosen from as the best
     has_failed: bool = False  # its own fault ended it: what is missing counts as failure
     may_know: frozenset[str] = frozenset()  # what benchmarks hide and this phase tells everybody
+    standing: Standing = "ranked"
 
     @property
-    def is_ranked(self) -> bool:
-        """Whether it is ranked: not if it is partial through no fault of its own, or knew more."""
+    def is_comparable(self) -> bool:
+        """Whether it has a score like others: not if it is partial through no fault of its own, or
+        knew more.
+        """
         plays = self.results.values()
         is_whole = self.has_failed or all(each.complete for each in plays)
         is_privileged = not all(self.may_know.issuperset(each.privileged) for each in plays)
@@ -59,13 +78,22 @@ class ScoredSubmission:
 
     def total(self, benchmarks: Sequence[RankedBenchmark]) -> tuple[float | None, Interval | None]:
         """The weighted mean over benchmarks, see `weighted_mean`."""
-        scores = [self.score(place, each) for place, each in enumerate(benchmarks)]
+        counted = counted_in(benchmarks)
+        scores = [self.score(place, each) for place, each in counted]
         known = [(score, interval) for score, interval in scores if score is not None]
-        if len(known) < len(benchmarks) or not benchmarks:
+        if len(known) < len(counted) or not counted:
             return None, None
-        if len(benchmarks) > 1:
-            known = [uncut(*spread) for spread in zip(known, benchmarks, strict=True)]
-        return weighted_mean(known, [each.weight for each in benchmarks])
+        if len(counted) > 1:
+            known = [
+                uncut(spread, each) for spread, (_, each) in zip(known, counted, strict=True)
+            ]
+        scaled = [each.scaled(spread) for spread, (_, each) in zip(known, counted, strict=True)]
+        return weighted_mean(scaled, [each.weight for _, each in counted])
+
+
+def counted_in(benchmarks: Sequence[RankedBenchmark]) -> list[tuple[int, RankedBenchmark]]:
+    """The benchmarks that count, and their places among all."""
+    return [(place, each) for place, each in enumerate(benchmarks) if not each.void]
 
 
 def uncut(spread: Spread, benchmark: RankedBenchmark) -> Spread:
@@ -117,13 +145,18 @@ def choose_submissions(
     benchmarks: Sequence[RankedBenchmark],
     choose: Literal["best", "last"],
 ) -> list[ScoredSubmission]:
-    """One entry for each team: its best (the earliest of equals), or its last."""
+    """One entry for each team: its best (the earliest of equals), or its last.
+
+    Those that do not count by a ruling are tries like others, and never chosen.
+    """
     best: dict[str, ScoredSubmission] = {}
     tries = Counter[str]()
     for entry in sorted(entries, key=lambda each: each.order):
-        if not entry.is_ranked:
+        if not entry.is_comparable:
             continue
         tries[entry.team] += 1
+        if entry.standing != "ranked":
+            continue
         rival = best.get(entry.team)
         if rival is None or choose == "last" or _above(entry, rival, benchmarks):
             best[entry.team] = entry

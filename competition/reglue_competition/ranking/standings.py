@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,11 +22,7 @@ from reglue_competition.ranking.scored_submissions import (
     ScoredSubmission,
     choose_submissions,
 )
-from reglue_competition.store import Phase, Run, Status, Store, Submission
-
-SCORED: tuple[Status, ...] = ("finished", "failed")
-"""The statuses of submissions that have a score."""
-
+from reglue_competition.store import SCORED, Phase, Ruling, Run, Store, Submission
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunScore:
@@ -40,12 +37,18 @@ class RunScore:
 class Row:
     """A team's place."""
 
-    rank: int | None  # from 1, may be shared; None: it has no score
+    rank: int | None  # from 1, may be shared; None: it has no score, or is not ranked
     team: str
     submission: Submission  # with how many of its team's are broken
     score: float | None  # the weighted mean over benchmarks
     interval95: Interval | None
     runs: Sequence[RunScore]  # one for each benchmark
+    ruling: Ruling | None = None  # why it is not ranked like others
+
+    @property
+    def is_struck(self) -> bool:
+        """Whether it stands there only to say that it does not count."""
+        return self.ruling is not None and self.ruling.standing != "unranked"
 
     @property
     def faults(self) -> Mapping[str, int]:
@@ -55,7 +58,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leaderboard:
-    """A phase's teams, the best first."""
+    """A phase's teams, the best first; then what does not count by a ruling."""
 
     phase: Phase
     benchmarks: Sequence[RankedBenchmark]
@@ -64,6 +67,11 @@ class Leaderboard:
     left_out: Mapping[str, str]
     """Why submissions are not in it although they have a score, by their ids: their results cannot
     be read."""
+
+    @property
+    def is_rate(self) -> bool:
+        """Whether totals are shares: of success, or of the way from the worst score to the best."""
+        return all(each.is_rate or each.scale is not None for each in self.benchmarks)
 
 
 def leaderboard(
@@ -74,7 +82,7 @@ def leaderboard(
     *,
     comparisons: Comparisons | None = None,
 ) -> Leaderboard:
-    """Rank each team's best or last scored submission, by `ranks.RULE`.
+    """Rank each team's best or last scored submission, by `ranks.rule`.
 
     Args:
         definition: The competition's.
@@ -89,9 +97,16 @@ def leaderboard(
     results, left_out = _results(store, phase, submissions, runs_folder)
     entered = definition.phase(phase.name).benchmarks
     measures = [_measure(place, results) for place in range(len(entered))]
+    rulings, voids = store.rulings(), store.voids(phase.name)
     benchmarks = [
-        RankedBenchmark(each.benchmark, each.weight, measure is None or measure.is_rate)
-        for each, measure in zip(entered, measures, strict=True)
+        RankedBenchmark(
+            each.benchmark,
+            each.weight,
+            measure is None or measure.is_rate,
+            void=voids.get(place, ""),
+            scale=each.scale,
+        )
+        for place, (each, measure) in enumerate(zip(entered, measures, strict=True))
     ]
     may_know = frozenset(["tasks"] if definition.agents_see.tasks else [])
     entries = [
@@ -102,6 +117,7 @@ def leaderboard(
             results=results[each.id],
             has_failed=each.status == "failed",
             may_know=may_know,
+            standing=rulings[each.id].standing if each.id in rulings else "ranked",
         )
         for each in submissions.values()
         if each.id not in left_out
@@ -109,9 +125,15 @@ def leaderboard(
     ranked_entries = choose_submissions(entries, benchmarks, definition.ranking.choose)
     comparisons = Comparisons() if comparisons is None else comparisons
     comparisons.retain(ranked_entries)
-    ranked = rank(ranked_entries, benchmarks, comparisons)
+    ranked = rank(ranked_entries, benchmarks, comparisons, definition.ranking)
     comparisons.save()
-    rows = [_row(each, submissions[each.entry.submission], benchmarks) for each in ranked]
+    rows = [_row(each, submissions, benchmarks) for each in ranked]
+    for entry in entries:
+        if (ruling := rulings.get(entry.submission)) is not None:
+            score, interval = entry.total(benchmarks)
+            outside = Ranked(rank=None, entry=entry, score=score, interval95=interval)
+            rows.append(_row(outside, submissions, benchmarks, ruling))
+    rows.sort(key=_place)
     return Leaderboard(
         phase=phase, benchmarks=benchmarks, measures=measures, rows=rows, left_out=left_out
     )
@@ -150,14 +172,25 @@ def _measure(place: int, results: Mapping[str, Mapping[int, Result]]) -> Measure
     return next((of[place].measure for of in results.values() if place in of), None)
 
 
-def _row(ranked: Ranked, submission: Submission, benchmarks: Sequence[RankedBenchmark]) -> Row:
+def _place(row: Row) -> tuple[bool, float]:
+    """By score, as ranks are; what does not count comes last."""
+    return row.is_struck, math.inf if row.score is None else -row.score
+
+
+def _row(
+    ranked: Ranked,
+    submissions: Mapping[str, Submission],
+    benchmarks: Sequence[RankedBenchmark],
+    ruling: Ruling | None = None,
+) -> Row:
     return Row(
         rank=ranked.rank,
         team=ranked.entry.team,
-        submission=submission,
+        submission=submissions[ranked.entry.submission],
         score=ranked.score,
         interval95=ranked.interval95,
         runs=[run_score(ranked.entry, place, each) for place, each in enumerate(benchmarks)],
+        ruling=ruling,
     )
 
 

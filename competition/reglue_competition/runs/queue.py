@@ -6,7 +6,7 @@ import logging
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, assert_never
@@ -29,6 +29,7 @@ from reglue_competition.runs.submission import (
     SubmissionProcess,
 )
 from reglue_competition.store import FINAL, MOST_WAIT, UNFINISHED, Run, Status, Store, Submission
+from reglue_competition.store.server_lock import ServerLock
 
 log = logging.getLogger("reglue")
 
@@ -94,6 +95,7 @@ class Queue:
         store: Store,
         hosted: Hosted,
         *,
+        lock: ServerLock,
         gateway: AgentGateway,
         entries: StoreEntries,
         metrics: Metrics,
@@ -101,6 +103,7 @@ class Queue:
     ) -> None:
         self._store = store
         self._hosted = hosted
+        self._lock = lock
         self._gateway = gateway
         self._entries = entries
         self._metrics = metrics
@@ -122,12 +125,13 @@ class Queue:
         """Look once at everything; with `starts` false nothing new begins.
 
         While the database is away nothing is lost, and what plays goes on: what could not be
-        stored is stored later.
+        stored is stored later. Raises RunBusy if another server has it then.
         """
         for playing in self._playing():
             self._guarded(self._hear, playing)
         self._guarded(self._end_leaving)
         try:
+            self._lock.keep()
             for playing in self._playing():
                 self._guarded(self._follow_or_break, playing)
             if starts:
@@ -234,8 +238,9 @@ class Queue:
         return is_new or self._calendar.may_wait(submission, now)
 
     def _withdraw(self, submission: Submission, why: str) -> None:
-        self._store.set_status(submission.id, "withdrawn", why, _WAITING)
-        self._forget(submission, "withdrawn", why)
+        held = self._settled(submission, "withdrawn", why, _WAITING)
+        if held.status in FINAL:
+            self._forget(held)
 
     def _start(self, submission: Submission, *, lost: str = "", waits: bool = False) -> bool:
         """Give it a process, and its place. Returns whether it has one.
@@ -287,10 +292,8 @@ class Queue:
             if playing.failures < _MOST_TRIES:
                 raise
             log.exception("our own failure, which came %d times", playing.failures)
-            submission, why = playing.submission, _of_ours(error)
-            self._store.set_status(submission.id, "broken", why, _PLAYING)
             playing.process.cancel(_OURS)
-            self._let_go(playing, self._forget(submission, "broken", why))
+            self._conclude_playing(playing, "broken", _of_ours(error))
 
     def _follow(self, playing: _Playing) -> None:
         """Take down what its process said; one that is not stored is stored the next time."""
@@ -337,12 +340,28 @@ class Queue:
         if ended.again:
             self._let_go(playing, not_before=self._failed(submission, ended.detail))
             return
-        self._store.set_status(submission.id, ended.status, ended.detail, _PLAYING)
-        if ended.status not in FINAL:
+        self._conclude_playing(playing, ended.status, ended.detail)
+
+    def _conclude_playing(self, playing: _Playing, status: Status, why: str) -> None:
+        """Store how it ended, or that it goes on later, and let its process go."""
+        held = self._settled(playing.submission, status, why, _PLAYING)
+        if held.status not in FINAL:
             self._let_go(playing)
             return
-        words = self._forget(submission, ended.status, ended.detail)
-        self._let_go(playing, words, has_failed=ended.status == "failed")
+        self._let_go(playing, self._forget(held), has_failed=held.status == "failed")
+
+    def _settled(
+        self, submission: Submission, status: Status, why: str, from_: Collection[Status]
+    ) -> Submission:
+        """Store how it ended; returns it as the store holds it, which alone is told."""
+        if self._store.set_status(submission.id, status, why, from_):
+            return replace(submission, status=status, detail=why)
+        held = self._store.submission(submission.id)
+        # It may be so by a try before this one, whose answer was lost.
+        if held.status != status:
+            message = f"is {held.status} in the database, where it would be {status}"
+            self._log(submission, message, logging.ERROR)
+        return held
 
     def _let_go(self, playing: _Playing, farewell: str = "", **more: Any) -> None:
         """End its process, with a farewell unless its agent has another or waits for one.
@@ -371,8 +390,7 @@ class Queue:
         if playing.cancelled_at is None:
             self._let_go(playing, not_before=self._failed(submission, "its process died"))
             return
-        self._store.set_status(submission.id, "cancelled", _CANCELLED, _PLAYING)
-        self._let_go(playing, self._forget(submission, "cancelled", _CANCELLED))
+        self._conclude_playing(playing, "cancelled", _CANCELLED)
 
     def _pause(self, submission: str, not_before: float) -> None:
         """Note when the next try of one without a process begins, if there is one."""
@@ -398,12 +416,10 @@ class Queue:
         """
         ended = replace(submission, status=status, detail=why)
         self._entries.expect([ended], time.monotonic() + self._hosted.reconnect_window_s)
-        is_ours = self._store.set_status(submission.id, status, why)
-        # It may have ended so by a try before this one, whose answer was lost.
-        if not is_ours and self._store.submission(submission.id).status != status:
+        if self._settled(submission, status, why, UNFINISHED).status != status:
             self._entries.forget(submission.id)
             return
-        self._conclude(submission, status, why)
+        self._conclude(ended)
         self._farewells.add(ended)
         self._farewells.send()
 
@@ -415,20 +431,20 @@ class Queue:
             playing.cancelled_at = time.monotonic()
             playing.process.cancel(_CANCELLED)
 
-    def _forget(self, submission: Submission, status: str, detail: str = "") -> str:
+    def _forget(self, ended: Submission) -> str:
         """It has ended, and its agent enters anew; returns the words for the agent."""
-        self._entries.forget(submission.id)
-        return self._conclude(submission, status, detail)
+        self._entries.forget(ended.id)
+        return self._conclude(ended)
 
-    def _conclude(self, submission: Submission, status: str, detail: str) -> str:
-        match self._states.get(submission.id):  # no try comes after this
+    def _conclude(self, ended: Submission) -> str:
+        match self._states.get(ended.id):  # no try comes after this
             case _Paused():
-                del self._states[submission.id]
+                del self._states[ended.id]
             case _Leaving() as leaving:
                 leaving.not_before = 0.0
-        self._metrics.ended.labels(status).inc()
-        self._log(submission, f"is {status}{': ' if detail else ''}{detail}")
-        return farewell(status, detail)
+        self._metrics.ended.labels(ended.status).inc()
+        self._log(ended, f"is {ended.status}{': ' if ended.detail else ''}{ended.detail}")
+        return farewell(ended.status, ended.detail)
 
     def _log(self, submission: Submission, message: str, level: int = logging.INFO) -> None:
         about = {"team": submission.team, "submission": submission.id}

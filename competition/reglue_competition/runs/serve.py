@@ -56,10 +56,11 @@ def serve(
 
     Submissions may go on for `drain_timeout_s` before they are stopped. Raises UsageError for a
     competition that cannot be served: another server has it, a plan is not the one that was
-    committed to, the certificate has expired, or an address is taken.
+    committed to, the certificate has expired, or an address is taken. While it serves it raises
+    RunBusy if the database was away, and another server has it now.
     """
     with ExitStack() as closing:
-        closing.enter_context(hosted.folder.only_server())
+        lock = closing.enter_context(hosted.folder.only_server())
         expiry = _Expiry(Certificate.read(hosted.folder.secrets_path))
         expiry.look()
         _check_commitments(hosted, store)
@@ -78,6 +79,7 @@ def serve(
         queue = Queue(
             store,
             hosted,
+            lock=lock,
             gateway=gateway,
             entries=entries,
             metrics=metrics,

@@ -9,30 +9,37 @@ from reglue_competition.store.phases import Phases
 from reglue_competition.store.records import (
     FINAL,
     MOST_WAIT,
+    SCORED,
     UNFINISHED,
     Appeal,
     Bearer,
     Event,
     Organiser,
     Phase,
+    Ruling,
     Run,
+    Standing,
     Status,
     Submission,
     Team,
     Token,
 )
+from reglue_competition.store.rulings import Rulings
 from reglue_competition.store.submissions import Submissions
 
 __all__ = [
     "FINAL",
     "MOST_WAIT",
+    "SCORED",
     "UNFINISHED",
     "Appeal",
     "Bearer",
     "Event",
     "Organiser",
     "Phase",
+    "Ruling",
     "Run",
+    "Standing",
     "Status",
     "Store",
     "Submission",
@@ -42,7 +49,7 @@ __all__ = [
 ]
 
 
-class Store(Access, Phases, Submissions, Appeals):
+class Store(Access, Phases, Submissions, Appeals, Rulings):
     """A competition's database, by its URL: `sqlite:////FOLDER/FILE` or `postgresql://…`.
 
     A context manager. Threads and processes may use it at once: what one method changes is

@@ -6,6 +6,7 @@ import hashlib
 import re
 import secrets
 import unicodedata
+from collections.abc import Mapping
 from datetime import datetime
 
 import sqlalchemy as sa
@@ -24,7 +25,12 @@ from reglue_competition.store.database import Transaction
 from reglue_competition.store.events import Events
 from reglue_competition.store.records import UNFINISHED, Bearer, Organiser, Team, Token
 
-MOST_NAME = 64  # characters of a team's name
+MOST_NAME = 64  # bytes of a team's name in UTF-8: a certificate holds no more
+_LOOKS_LIKE = str.maketrans(
+    "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹοϲϳіјѕԁԛԝһАВЕЅІЈКМНОРСТХУаеорсхуӏ",
+    "ABEZHIKMNOPTYXCocjijsdqwhABESIJKMHOPCTXYaeopcxyl",
+)
+"""Of the confusable characters of Unicode's UTS 39 those that few fonts tell apart."""
 
 _PREFIX = "reglue_"  # by which a token that was published is found
 _TOKEN_BYTES = 32
@@ -58,6 +64,18 @@ class Access(Events):
             return team
 
         return self._database.write(add)
+
+    def add_teams(self, tokens: Mapping[str, str], expires_at: datetime | None = None) -> None:
+        """Add teams by name, each with its token; all or none. Raises UsageError as `add_team`."""
+        named = [(_normalise_name(name), token) for name, token in tokens.items()]
+        for _, token in named:
+            _check_new_token(token, expires_at)
+
+        def add(transaction: Transaction) -> None:
+            for name, token in named:
+                _add_token(transaction, _add_team(transaction, name), token, expires_at)
+
+        self._database.write(add)
 
     def teams(self) -> list[Team]:
         """All teams, retired ones too, in the order in which they were added."""
@@ -170,8 +188,9 @@ _TOKENS = sa.select(
 def _add_team(transaction: Transaction, name: str) -> Team:
     to = transaction.connection
     for known in to.scalars(sa.select(schema.teams.c.name)):
-        if known.casefold() == name.casefold():
-            raise UsageError(f"there is a team {known!r} already; choose another name")
+        if _looks(known) == _looks(name):
+            like = "" if known.casefold() == name.casefold() else f", which looks like {name!r}"
+            raise UsageError(f"there is a team {known!r} already{like}; choose another name")
     row = {"name": name, "created_at": transaction.at}
     key = to.execute(sa.insert(schema.teams).values(row)).inserted_primary_key
     assert key is not None
@@ -248,11 +267,16 @@ def _normalise_name(name: str) -> str:
         or "\t" in normalised
     ):
         raise BadArgument(got=f"the team's name {brief(name)}", wanted="printable characters")
-    if len(normalised) > MOST_NAME:
+    if (size := len(normalised.encode())) > MOST_NAME:
         raise BadArgument(
-            got=f"a team's name of {len(normalised)} characters", wanted=f"{MOST_NAME} or fewer"
+            got=f"a team's name of {size} bytes in UTF-8", wanted=f"{MOST_NAME} or fewer"
         )
     return normalised
+
+
+def _looks(name: str) -> str:
+    """Equal for names that look alike: Greek and Cyrillic letters are taken for Latin ones."""
+    return unicodedata.normalize("NFKC", name).translate(_LOOKS_LIKE).casefold()
 
 
 def _sha256(token: str) -> str:

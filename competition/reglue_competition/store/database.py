@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import sqlite3
 import time
@@ -93,10 +94,26 @@ class Database:
         """Whether it is PostgreSQL; else it is SQLite."""
         return self._engine.dialect.name == "postgresql"
 
+    @property
+    def file(self) -> str | None:
+        """SQLite's file; None of PostgreSQL."""
+        return None if self.is_postgresql else self._url.database
+
+    @property
+    def public_url(self) -> str:
+        """Its URL without the password."""
+        return self._url.render_as_string(hide_password=True)
+
+    def lasting_connection(self) -> sa.Connection:
+        """A connection for as long as the caller wants it, in no transaction."""
+        connection = self._engine.connect()
+        connection.detach()  # so that it ends when it is closed
+        return connection.execution_options(isolation_level="AUTOCOMMIT")
+
     def read(self, work: Callable[[sa.Connection], T]) -> T:
         """Run `work` in a transaction that reads one consistent state. Raises StoreFailed."""
         level = {"isolation_level": "REPEATABLE READ"} if self.is_postgresql else {}
-        return self._retry(lambda: self._once(work, level))
+        return self.retried(lambda: self._once(work, level))
 
     def write(self, work: Callable[[Transaction], T]) -> T:
         """Run `work` in a write transaction, commit, and return its result.
@@ -118,7 +135,7 @@ class Database:
 
             return self._once(all_of_it, {"writes": True})
 
-        return self._retry(once)
+        return self.retried(once)
 
     def _once(self, work: Callable[[sa.Connection], T], options: Mapping[str, Any]) -> T:
         connection: sa.Connection
@@ -127,7 +144,8 @@ class Database:
             connection.commit()
             return value
 
-    def _retry(self, once: Callable[[], T]) -> T:
+    def retried(self, once: Callable[[], T]) -> T:
+        """Call it until the database is there. Raises StoreFailed, and what it raises else."""
         deadline = time.monotonic() + self._patience_s
         pause, longest = _PAUSES_S
         while True:
@@ -143,14 +161,13 @@ class Database:
 
     def _failed(self, error: Exception) -> StoreFailed:
         cause = sqlite_text(getattr(error, "orig", None) or error)
-        public = self._url.render_as_string(hide_password=True)
         if _passes(error):
             return StoreFailed(
-                f"{public}: the database did not answer within {self._patience_s:g} s: {cause}; "
+                f"{self.public_url}: the database did not answer within {self._patience_s:g} s: {cause}; "
                 "what was committed is kept"
             )
         return StoreFailed(
-            f"{public}: the database refused: {cause}; what was committed is kept: make room, or "
+            f"{self.public_url}: the database refused: {cause}; what was committed is kept: make room, or "
             "repair it, and try again"
         )
 
@@ -158,6 +175,13 @@ class Database:
 def sqlite_url(file: Path) -> str:
     """The URL of a SQLite file."""
     return f"{_SQLITE}{file.absolute()}"
+
+
+def read_only_uri(file: Path) -> str:
+    """How SQLite opens a file to read it, also where it can write nothing beside it."""
+    uri = f"{file.absolute().as_uri()}?mode=ro"
+    is_alone = not file.with_name(f"{file.name}-wal").exists()
+    return f"{uri}&immutable=1" if is_alone and not os.access(file.parent, os.W_OK) else uri
 
 
 def _parse_url(url: str) -> sa.URL:
@@ -196,11 +220,18 @@ def _engine(url: sa.URL, patience_s: float) -> sa.Engine:
 
 
 def _sqlite(file: str, patience_s: float) -> sqlite3.Connection:
-    uri = f"{Path(file).absolute().as_uri()}?mode=rw"  # a file that is gone is not made anew
+    path = Path(file).absolute()
+    is_read_only = path.exists() and not os.access(path.parent, os.W_OK)
     connection = sqlite3.connect(
-        uri, uri=True, timeout=patience_s, check_same_thread=False, isolation_level=None
+        # A file that is gone is not made anew.
+        read_only_uri(path) if is_read_only else f"{path.as_uri()}?mode=rw",
+        uri=True,
+        timeout=patience_s,
+        check_same_thread=False,
+        isolation_level=None,
     )
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+    pragmas = () if is_read_only else ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
+    for pragma in pragmas:
         connection.execute(f"PRAGMA {pragma}")
     return connection
 
@@ -213,6 +244,10 @@ def _limits(patience_s: float) -> dict[str, Any]:
         "statement_timeout": most_ms,
         "idle_in_transaction_session_timeout": 2 * most_ms,
         "synchronous_commit": "on",
+        # So that a client whose machine has died holds no lock for long.
+        "tcp_keepalives_idle": 10,  # seconds
+        "tcp_keepalives_interval": 5,
+        "tcp_keepalives_count": 3,
     }
     return {
         "connect_timeout": max(2, round(patience_s)),  # seconds; libpq's least is 2

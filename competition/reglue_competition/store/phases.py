@@ -30,7 +30,7 @@ class Phases(Events):
         """
 
         def put(transaction: Transaction) -> None:
-            before = _definition(transaction.connection)
+            before = definition_in(transaction.connection)
             if before == definition:
                 return
             states = {phase.name: phase.state for phase in _phases(transaction.connection)}
@@ -45,7 +45,7 @@ class Phases(Events):
 
     def definition(self) -> Definition:
         """The competition file that is in force. Raises UsageError before the first one."""
-        definition = self._database.read(_definition)
+        definition = self._database.read(definition_in)
         if definition is None:
             raise UsageError("the store holds no competition file yet")
         return definition
@@ -65,7 +65,7 @@ class Phases(Events):
         """Ask the server to open a planned phase now. Raises UsageError as `open_phase`."""
 
         def ask(transaction: Transaction) -> None:
-            phase = _phase(transaction.connection, name)
+            phase = phase_in(transaction.connection, name)
             _check_may_open(transaction, phase)
             if not phase.open_asked:
                 _change(transaction, phase, open_asked=True)
@@ -80,7 +80,7 @@ class Phases(Events):
         """
 
         def opened(transaction: Transaction) -> None:
-            phase = _phase(transaction.connection, name)
+            phase = phase_in(transaction.connection, name)
             if phase.state == "open" and phase.plan_commitment == plan_commitment:
                 return
             _check_may_open(transaction, phase)
@@ -95,7 +95,7 @@ class Phases(Events):
         """
 
         def closed(transaction: Transaction) -> None:
-            phase = _phase(transaction.connection, name)
+            phase = phase_in(transaction.connection, name)
             if phase.state == "planned":
                 raise UsageError(f"phase {name} cannot be closed: it was never open")
             if phase.state == "open":
@@ -111,7 +111,7 @@ class Phases(Events):
         """
 
         def reopened(transaction: Transaction) -> None:
-            phase = _phase(transaction.connection, name)
+            phase = phase_in(transaction.connection, name)
             if phase.state == "open":
                 return
             if phase.state == "planned":
@@ -135,7 +135,7 @@ class Phases(Events):
         """
 
         def shown(transaction: Transaction) -> None:
-            if _phase(transaction.connection, name).state != "closed":
+            if phase_in(transaction.connection, name).state != "closed":
                 raise UsageError(f"phase {name} is not closed: what it plays is not shown yet")
             if _shown_to(transaction.connection, name) is None:
                 transaction.note(_SHOWN, team=team, phase=name)
@@ -150,7 +150,7 @@ class Phases(Events):
 
         def revealed(transaction: Transaction) -> None:
             to, columns = transaction.connection, schema.submissions.c
-            phase = _phase(to, name)
+            phase = phase_in(to, name)
             going_on = (columns.phase_id == phase.id, columns.status.in_(UNFINISHED))
             counted = sa.select(sa.func.count()).select_from(schema.submissions)
             count = to.scalar(counted.where(*going_on))
@@ -171,7 +171,8 @@ class Phases(Events):
         self._database.write(revealed)
 
 
-def _definition(connection: sa.Connection) -> Definition | None:
+def definition_in(connection: sa.Connection) -> Definition | None:
+    """The competition file that is in force."""
     text = connection.scalar(sa.select(schema.competition.c.definition))
     return None if text is None else Definition.model_validate_json(text)
 
@@ -215,7 +216,8 @@ def _phases(connection: sa.Connection) -> list[Phase]:
     return [Phase(**row) for row in rows.mappings()]
 
 
-def _phase(connection: sa.Connection, name: str) -> Phase:
+def phase_in(connection: sa.Connection, name: str) -> Phase:
+    """The phase of that name. Raises UnknownName."""
     phases = {phase.name: phase for phase in _phases(connection)}
     if name not in phases:
         raise UnknownName("phase", name, phases)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, time
+from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
 import sqlalchemy as sa
@@ -38,7 +38,9 @@ def check_quotas(
     that broke an agent may have seen something.
     """
     columns = schema.submissions.c
-    is_todays = columns.queued_at >= datetime.combine(now.astimezone(UTC).date(), time(), UTC)
+    today = datetime.combine(now.astimezone(UTC).date(), time(), UTC)
+    # What a clock that was set back put into days to come fills no quota of this one.
+    is_todays = sa.and_(columns.queued_at >= today, columns.queued_at < today + timedelta(days=1))
     count = _count(connection, team.name, columns.status == "withdrawn", is_todays)
     if count >= MOST_WITHDRAWN:
         raise EntryRefused(

@@ -17,6 +17,8 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 UNFINISHED: tuple[Status, ...] = ("waiting", "playing")
 FREE: tuple[Status, ...] = ("broken", "withdrawn")
 """Those that count against no quota, but have limits of their own."""
+SCORED: tuple[Status, ...] = ("finished", "failed")
+"""Those that have a score."""
 MOST_WAIT = timedelta(hours=48)
 """How long a submission waits for its agent once its phase is closed; then it is withdrawn."""
 FINAL: tuple[Status, ...] = tuple(status for status in STATUSES if status not in UNFINISHED)
@@ -99,6 +101,19 @@ class Submission:
         if self.status != "waiting" or phase.closed_at is None:
             return None
         return max(self.waits_since, phase.closed_at) + MOST_WAIT
+
+
+Standing: TypeAlias = Literal["ranked", "unranked", "off the board", "withdrawn"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """What was decided about a submission's score."""
+
+    standing: Standing
+    why: str
+    by_team: bool  # else the organiser
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,6 +132,21 @@ def test_a_leaderboard_is_exported_as_a_table(tmp_path: Path, say: Say) -> None:
     assert 0.75 * float(first["score_1"]) + 0.25 * float(first["score_2"]) == pytest.approx(
         float(first["score"])
     )
+    ruled = ("competition", "ruling", str(tmp_path), made.submissions["x"], "off")
+    assert say(*ruled).returncode == 2  # without a reason
+    assert say(*ruled, "--why", "It read its goals").returncode == 0
+    assert say("competition", "void", str(tmp_path), "warm-up", "2", "--why", "broken").returncode == 0
+    table = csv.DictReader(io.StringIO(say(*words, "--csv", "--board", "warm-up").stdout))
+    assert [(each["team"], each["rank"], each["standing"], each["why"]) for each in table] == [
+        ("Ada", "1", "ranked", ""),
+        ("Ben", "", "off the board", "It read its goals"),
+    ]
+    told = json.loads(say("competition", "status", str(tmp_path), "--json").stdout)
+    assert [(each["team"], each["standing"]) for each in told["rulings"]] == [("Ben", "off the board")]
+    assert told["phases"][0]["void"] == {"2": "broken"}
+    said = say("competition", "status", str(tmp_path)).stdout
+    assert "off the board, Ben: It read its goals" in said
+    assert "warm-up: benchmark 2 is void: broken" in said
     wrong = say(*words, "--csv", "--board", "warm")
     assert (wrong.returncode, "warm-up" in wrong.stderr) == (2, True)
     assert say(*words, "--json", "--board", "warm-up").returncode == 2

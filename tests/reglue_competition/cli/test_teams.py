@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import csv
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -128,3 +130,53 @@ def test_a_team_that_is_removed_stays_listed(folder: Path, say: Say) -> None:
     (listed,) = json.loads(say("competition", "team", "list", str(folder), "--json").stdout)
     assert listed["name"] == "A"
     assert listed["retired_at"]
+
+
+def test_teams_of_a_table_get_a_file_each(folder: Path, say: Say, tmp_path: Path) -> None:
+    table, out = tmp_path / "registered.csv", tmp_path / "join-strings"
+    table.write_text("mail,team\nada@example.org,Team A\n,\nben@example.org,Команда\n")
+    words = ("competition", "team", "import", str(folder), str(table), str(out))
+    done = say(*words)
+    assert (done.returncode, "2 teams added" in done.stdout) == (0, True), done.stderr
+    rows = list(csv.DictReader((out / "teams.csv").open(encoding="utf-8")))
+    assert [(row["mail"], row["team"], row["file"]) for row in rows] == [
+        ("ada@example.org", "Team A", "001.join"),
+        ("ben@example.org", "Команда", "002.join"),
+    ]
+    assert out.stat().st_mode & 0o777 == 0o700
+    with CompetitionFolder.read(folder).store() as store:
+        for row in rows:
+            file = out / row["file"]
+            assert file.stat().st_mode & 0o777 == 0o600
+            token = join_string(file.read_text().strip()).token
+            assert store.bearer(token) == store.team(row["team"])
+            assert token not in done.stdout
+    again = say(*words)
+    assert (again.returncode, "not empty" in again.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("name\nTeam A\n", "column team"),
+        ("team\n", "0 rows"),
+        ("team,mail\nTeam A,a\n ,b\n", "row 2"),
+        ("team\nTeam A\nTeam A\n", "row 2: 'Team A' is in row 1"),
+        ("team\nTeam A\nTEAM a\n", "'Team A'"),
+        ("team\nTeam A\nOld\n", "'Old'"),
+        ("team\nTeam A,too many\n", "row 1"),
+        ("team\nТ\x00\n", "row 1|printable"),
+    ],
+)
+def test_a_table_with_a_mistake_adds_no_team(
+    folder: Path, say: Say, tmp_path: Path, text: str, why: str
+) -> None:
+    assert say("competition", "team", "add", str(folder), "Old").returncode == 0
+    table, out = tmp_path / "registered.csv", tmp_path / "out"
+    table.write_text(text)
+    done = say("competition", "team", "import", str(folder), str(table), str(out))
+    assert done.returncode == 2, done.stdout
+    assert re.search(why, done.stderr.replace("\n", " ")), done.stderr
+    assert not out.exists()
+    listed = json.loads(say("competition", "team", "list", str(folder), "--json").stdout)
+    assert [each["name"] for each in listed] == ["Old"]

@@ -231,9 +231,11 @@ def test_a_transcript_is_its_teams_once_the_phase_is_over(tmp_path: Path, opened
         submission = enter(store, made, "Ada", "x")
         other = enter(store, made, "Eve", "y")
         end(store, submission, play(0.9), play(0.8))
+        store.record_run(replace(store.runs(submission.id)[0], transcript_sha256="5a" * 32))
         (tmp_path / "transcripts").mkdir()
         (tmp_path / "transcripts" / f"{submission.id}-0.reglue").write_bytes(b"signed")
         client = opened(made)
+        assert "5a" * 32 in client.get(f"/submissions/{submission.id}").text  # of what is to come
         path = f"/submissions/{submission.id}/transcripts/0"
         log_in(client, made.teams["Ada"])
         assert client.get(path).status_code == 404
@@ -407,6 +409,7 @@ def test_a_page_that_is_behind_shows_nothing_of_a_phase_that_is_open_again(
 STATES = ("playing", "over", "revealed")  # of a phase, one after another
 
 
+@pytest.mark.parametrize("transcripts", ["public", "team"])
 @pytest.mark.parametrize(
     ("kind", "board", "shown"),
     [
@@ -418,11 +421,11 @@ STATES = ("playing", "over", "revealed")  # of a phase, one after another
     ],
 )
 def test_a_phase_says_who_sees_its_scores(
-    tmp_path: Path, opened: Open, kind: str, board: str | None, shown: str
+    tmp_path: Path, opened: Open, kind: str, board: str | None, shown: str, transcripts: str
 ) -> None:
     """On no page and in no file before: neither others' scores nor one's own."""
     only = phase("warm-up", kind=kind, benchmarks=TWO, board=board)
-    made = begin(tmp_path, definition(only))
+    made = begin(tmp_path, definition(only, page={"transcripts": transcripts}))
     with Store(made.url) as store:
         submission = enter(store, made, "Ada", "x")
         end(store, submission, play(0.9312), play(0.8123))
@@ -451,7 +454,8 @@ def test_a_phase_says_who_sees_its_scores(
             may_have = is_shown and state != "playing"
             file = f"{theirs}/transcripts/0"
             codes = [each.get(file).status_code for each in (anybody, team, organiser)]
-            assert codes == [404, 200 if may_have else 404, 200]
+            is_public = state == "revealed" and transcripts == "public"
+            assert codes == [200 if is_public else 404, 200 if may_have else 404, 200]
 
 
 def has_score(text: str) -> bool:

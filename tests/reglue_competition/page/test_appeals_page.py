@@ -43,7 +43,7 @@ def test_a_team_appeals_and_reads_the_answer(made: Made, opened: Open) -> None:
     filed = send(team, path, f"{path}/appeals", f"It was\nyour fault. {HOSTILE}")
     assert filed.url.path == path
     assert f"your fault. {escape(HOSTILE)}" in filed.text
-    assert "<textarea" not in filed.text  # one at a time
+    assert '<textarea id="appeal"' not in filed.text  # one at a time
     assert "your fault" in team.get("/team").text
     page = log_in(organiser, made.organiser)
     assert f"your fault. {escape(HOSTILE)}" in page.text

@@ -99,6 +99,24 @@ def test_the_limit_of_ten_million_steps_is_no_end(secrets: Secrets, tmp_path: Pa
     assert found.settings.run_budget == 60.0
 
 
+def test_returns_are_not_added_to_other_scores_without_a_scale(
+    secrets: Secrets, tmp_path: Path
+) -> None:
+    success: dict[str, Any] = {"benchmark": "MT1:reach-v3"}
+    returns: dict[str, Any] = {
+        "benchmark": "evaluate:mountain-car",
+        "options": {"num_episodes": 2, "episode_limit": 100},
+    }
+    for entries in ([success, returns], [returns, returns | {"weight": 2}]):
+        whole = definition(phase(benchmarks=entries))
+        with raises(UsageError, "evaluate:mountain-car", "scale = [WORST, BEST]"):
+            plan_phase(whole, whole.phases[0], secrets, tmp_path)
+        scaled = [each | {"scale": [-100, -50]} if each != success else each for each in entries]
+        whole = definition(phase(benchmarks=scaled))
+        assert len(plan_phase(whole, whole.phases[0], secrets, tmp_path)) == 2
+    assert drawn(secrets, tmp_path, "evaluate:mountain-car", options=returns["options"])
+
+
 def test_returns_need_a_worst_performance(secrets: Secrets, tmp_path: Path) -> None:
     """Else a submission that fails has no score at all."""
     endless = {"episode_limit": 100}

@@ -91,7 +91,7 @@ def test_what_nobody_ranks_any_more_leaves_the_file(
         now = [*entries[:1], played("B", 0.6 + number / 100, label=f"{number}")]
         now[1] = replace(now[1], submission=f"B-{number}")
         compared.retain(now)
-        rank(now, ONE, compared)
+        rank(now, ONE, compared, PAIR)
         compared.save()
     assert len(file.read_text().splitlines()) <= 3
 
@@ -116,8 +116,8 @@ def test_a_folder_that_cannot_be_written_to_costs_time_alone(
     (tmp_path / "file").touch()
     compared = Comparisons(tmp_path / "file" / "public.jsonl")
     for _ in range(2):
-        before = [each.rank for each in rank(entries, ONE, compared)]
+        before = [each.rank for each in rank(entries, ONE, compared, PAIR)]
         compared.save()
         compared.retain([])
-    assert before == [each.rank for each in rank(entries, ONE, Comparisons())]
+    assert before == [each.rank for each in rank(entries, ONE, Comparisons(), PAIR)]
     assert caplog.text.count("are not kept for the next start") == 1

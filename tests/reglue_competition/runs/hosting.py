@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -21,6 +22,7 @@ from reglue_competition.runs.store_entries import StoreEntries
 from reglue_competition.store import Store, Submission
 from reglue_competition.store.database import PATIENCE_S, sqlite_url
 from reglue_competition.store.migrate import migrate
+from reglue_competition.store.server_lock import ServerLock
 from tests.reglue_competition.competitions import definition, phase
 from tests.reglue_competition.runs.corridor_submissions import CORRIDOR, alone
 from tests.waiting import PATIENCE_S as TEST_PATIENCE_S
@@ -38,7 +40,9 @@ def corridor(**options: Any) -> dict[str, Any]:
 class Hosting:
     """One server, and what tests ask of it; `clock` is the competition's."""
 
-    def __init__(self, hosted: Hosted, store: Store, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self, hosted: Hosted, store: Store, lock: ServerLock, clock: Callable[[], datetime]
+    ) -> None:
         self.hosted, self.store = hosted, store
         self.metrics = Metrics()
         self.entries = StoreEntries(store, self.metrics, hosted.definition, clock)
@@ -50,6 +54,7 @@ class Hosting:
         self.queue = Queue(
             store,
             hosted,
+            lock=lock,
             gateway=self.gateway,
             entries=self.entries,
             metrics=self.metrics,
@@ -139,7 +144,8 @@ def hosting(
     with ExitStack() as closing:
         store = closing.enter_context(Store(url, clock=clock, patience_s=patience_s))
         store.apply(made)
-        server = Hosting(Hosted(CompetitionFolder(folder, made), secrets), store, clock)
+        lock = closing.enter_context(contextlib.closing(ServerLock(url, patience_s=patience_s)))
+        server = Hosting(Hosted(CompetitionFolder(folder, made), secrets), store, lock, clock)
         closing.callback(server.close)
         server.queue.tick()
         yield server

@@ -7,7 +7,7 @@ import resource
 import signal
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from itertools import cycle
 from pathlib import Path
@@ -16,13 +16,14 @@ import httpx2
 import pytest
 import tomli_w
 
-from reglue.errors import EntryRefused
+from reglue.errors import EntryRefused, RunBusy
 from reglue_competition.definition import FILE
 from reglue_competition.page.site import Site
 from reglue_competition.runs import page_process, queue
 from reglue_competition.runs.page_process import PageProcess
 from reglue_competition.runs.submission import run_folder
 from reglue_competition.store import Store, Submission
+from reglue_competition.store.server_lock import ServerLock
 from tests.error_facts import raises
 from tests.leftovers import child_processes
 from tests.reglue_bench.agents import Pausing, Seeded
@@ -121,6 +122,22 @@ def test_a_submission_begins_to_play_though_the_database_went_away(
             server.runs_until(lambda: folder.exists() and count_rows(folder) > 0, "it plays")
         server.runs_until_status("finished", "ours")
         check_rows(server, tmp_path, "ours")
+
+
+def test_a_server_that_comes_back_too_late_leaves_its_submissions_to_the_next(
+    tmp_path: Path, postgresql: PostgreSQL
+) -> None:
+    url = postgresql.emptied_database()
+    with (
+        hosting(tmp_path, SHORT, url=url, patience_s=0.3) as server,
+        joined(server.team("ours"), Pausing()),
+    ):
+        server.runs_until_status("playing", "ours")
+        with postgresql_away(postgresql):
+            pass
+        with closing(ServerLock(url)), raises(RunBusy, "another server"):
+            server.runs_until_status("finished", "ours")
+        assert server.submission("ours").status == "playing"
 
 
 def server_plays(server: Hosting) -> Submission:

@@ -318,6 +318,23 @@ def test_news_that_cannot_be_stored_break_one_submission(tmp_path: Path) -> None
         assert server.metrics.registry.get_sample_value("reglue_store_failures_total") == 0
 
 
+def test_a_team_hears_what_the_database_says_of_its_submission(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Not that it is finished, where something else has put it back into the queue."""
+    with hosting(tmp_path) as server, joined(server.team("ours"), Seeded()) as agent:
+        server.runs_until_status("playing", "ours")
+        server.store.set_status(server.submission("ours").id, "waiting", "by another")
+        server.runs_until(lambda: "is waiting in the database" in caplog.text, "it has ended")
+        assert server.submission("ours").status == "waiting"
+        assert not agent.done()
+        server.runs_until_status("finished", "ours")
+        server.runs_until(agent.done, "it is told")
+        assert agent.result() == "the submission is finished, thank you"
+        kinds = [event.kind for event in server.store.events(limit=1000)]
+        assert kinds.count("submission finished") == 1
+
+
 def test_news_of_no_known_kind_break_a_submission(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

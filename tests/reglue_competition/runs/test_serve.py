@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -194,6 +195,23 @@ def test_a_competition_has_one_server(folder: Path, tmp_path: Path) -> None:
         raises(RunBusy, folder, "a server"),
     ):
         serve(hosted, opened, Addresses("127.0.0.1:0"), say=print)
+
+
+def test_a_database_has_one_server_though_it_has_two_folders(folder: Path, url: str) -> None:
+    other = folder / "other"
+    shutil.copytree(folder / "secrets", other / "secrets")
+    shutil.copy(folder / FILE, other)
+    words = [sys.executable, "-m", "reglue", "competition", "serve", str(other), "--no-page"]
+    with served(folder, url):
+        second = subprocess.run(
+            [*words, "--listen", "127.0.0.1:0"],
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), DATABASE: url},
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+        )
+    assert second.returncode == 2
+    assert "another server has this competition; stop it first" in second.stderr
 
 
 def test_a_killed_server_s_page_ends_with_it(folder: Path, tmp_path: Path) -> None:

@@ -77,6 +77,15 @@ def test_a_quota_of_a_day_begins_anew_at_midnight_utc(store: Store) -> None:
     store.enter(team, "c", NOON + timedelta(hours=12))
 
 
+def test_a_clock_that_was_set_back_leaves_a_day_its_quota(store: Store) -> None:
+    team = opened(store, a_day=1)
+    ended(store, team, "tomorrow's", NOON + timedelta(days=1), "finished")
+    ended(store, team, "today's", NOON, "finished")
+    for now in (NOON, NOON + timedelta(days=1)):
+        with raises(EntryRefused, "1 submissions"):
+            store.enter(team, "another", now)
+
+
 def test_a_quota_at_once_is_free_again_when_one_has_ended(store: Store) -> None:
     team = opened(store, at_once=1)
     first = store.enter(team, "a", NOON)

@@ -15,10 +15,10 @@ from pathlib import Path
 from types import MappingProxyType
 
 from reglue.errors import UsageError
-from reglue_bench.formatting import count, listed, plural, span
+from reglue_bench.formatting import count, listed, number, plural, span
 from reglue_bench.results.scoring import is_agents_fault
 from reglue_competition.backup import BACKED_UP
-from reglue_competition.definition import Definition, PhaseDefinition
+from reglue_competition.definition import BenchmarkEntry, Definition, PhaseDefinition, Ranking
 from reglue_competition.page.site import Snapshot
 from reglue_competition.page.views import wording
 from reglue_competition.page.views.charts import bar, scale
@@ -31,11 +31,22 @@ from reglue_competition.page.views.view_models import (
     PhaseView,
     Place,
     Playing,
+    RulingView,
     SubmissionView,
 )
 from reglue_competition.page.views.visibility import Reader
-from reglue_competition.ranking import RULE, SCORED, Leaderboard, Row, result_of_run
-from reglue_competition.store import UNFINISHED, Appeal, Event, Phase, Run, Store, Submission
+from reglue_competition.ranking import Leaderboard, Row, result_of_run, rule
+from reglue_competition.store import (
+    SCORED,
+    UNFINISHED,
+    Appeal,
+    Event,
+    Phase,
+    Ruling,
+    Run,
+    Store,
+    Submission,
+)
 
 MOST_WAITING = 10
 """Submissions in the queue that a leaderboard names."""
@@ -67,21 +78,23 @@ def benchmark_names(definition: Definition, phase: PhaseDefinition) -> list[str]
 def board(snapshot: Snapshot, phase: Phase, withheld: str = "") -> Board:
     """A phase's leaderboard; without scores where they are `withheld` from the reader: why."""
     leaderboard = None if withheld else snapshot.boards.get(phase.name)
+    ranking = snapshot.definition.ranking
     names = benchmark_names(snapshot.definition, snapshot.definition.phase(phase.name))
     rows = leaderboard.rows if leaderboard else ()
-    measures = leaderboard.measures if leaderboard else [None] * len(names)
     plays = snapshot.of_phase(phase.name, "playing")
     waits = snapshot.of_phase(phase.name, "waiting")
     spreads = ((row.score, row.interval95) for row in rows)
-    low, high = scale(spreads, is_rate=wording.are_rates(measures))
+    is_rate = leaderboard is None or leaderboard.is_rate
+    is_scaled = any(each.scale for each in snapshot.definition.phase(phase.name).benchmarks)
+    low, high = scale(spreads, is_rate=is_rate and not is_scaled)
     return Board(
         phase=phase_view(snapshot, phase),
         places=[_place(row, rows, leaderboard, (low, high)) for row in rows] if leaderboard else (),
         benchmarks=names,
-        scale=(wording.total(low, measures), wording.total(high, measures)),
+        scale=(wording.total(low, is_rate=is_rate), wording.total(high, is_rate=is_rate)),
         withheld=withheld,
-        verdict=_verdict(rows),
-        rule=RULE,
+        verdict=_verdict(rows, ranking),
+        rule=rule(ranking, len(rows)),
         playing=[playing(each, snapshot) for each in [*plays, *waits[:MOST_WAITING]]],
         more_wait=max(0, len(waits) - MOST_WAITING),
     )
@@ -91,7 +104,9 @@ def phase_view(snapshot: Snapshot, phase: Phase, revealed: Collection[str] = ())
     """A phase, its dates and what it is committed to; `revealed` are the names of some."""
     definition = snapshot.definition.phase(phase.name)
     names = benchmark_names(snapshot.definition, definition)
-    total = sum(each.weight for each in definition.benchmarks)
+    voids = snapshot.voids.get(phase.name, {})
+    counted = [each for place, each in enumerate(definition.benchmarks) if place not in voids]
+    total = sum(each.weight for each in counted)
     quotas = snapshot.definition.quotas_of(definition)
     limits = ((quotas.a_day, "a day"), (quotas.at_once, "at once"), (quotas.in_all, "in all"))
     return PhaseView(
@@ -102,8 +117,8 @@ def phase_view(snapshot: Snapshot, phase: Phase, revealed: Collection[str] = ())
         opens=wording.minute(phase.opens_at),
         closes=wording.minute(phase.closes_at),
         benchmarks=[
-            f"{name}, {100 * each.weight / total:.3g} % of the score" if len(names) > 1 else name
-            for name, each in zip(names, definition.benchmarks, strict=True)
+            name + _share(each, total, voids.get(place), is_alone=len(names) == 1)
+            for place, (name, each) in enumerate(zip(names, definition.benchmarks, strict=True))
         ],
         quotas=listed(
             [f"{count(n)} {what}" for n, what in limits if n is not None] or ["no limit"]
@@ -111,6 +126,16 @@ def phase_view(snapshot: Snapshot, phase: Phase, revealed: Collection[str] = ())
         commitment=phase.plan_commitment or "",
         is_revealed=phase.name in revealed,
     )
+
+
+def _share(entry: BenchmarkEntry, total: float, void: str | None, *, is_alone: bool) -> str:
+    """What a benchmark's score is to the total of all weights; empty if it is the total."""
+    if void is not None:
+        return f", void: {void}"
+    share = "" if is_alone else f", {100 * entry.weight / total:.3g} % of the score"
+    if entry.scale is None:
+        return share
+    return f"{share}, where {number(entry.scale[0])} is 0 and {number(entry.scale[1])} is 1"
 
 
 def playing(submission: Submission, snapshot: Snapshot) -> Playing:
@@ -170,7 +195,8 @@ def submission_view(
         if leaderboard
         else None
     )
-    measures = leaderboard.measures if leaderboard else ()
+    is_rate = leaderboard is None or leaderboard.is_rate
+    ruling = snapshot.rulings.get(submission.id)
     times = (
         ("entered", submission.queued_at),
         ("began", submission.started_at),
@@ -186,8 +212,8 @@ def submission_view(
         detail=submission.detail if sees_detail else "",
         times=[(what, wording.minute(at)) for what, at in times if at],
         playing=playing(submission, snapshot) if submission.status in UNFINISHED else None,
-        score=wording.total(row.score, measures) if row else "",
-        interval=wording.totals(row.interval95, measures) if row else "",
+        score=wording.total(row.score, is_rate=is_rate) if row else "",
+        interval=wording.totals(row.interval95, is_rate=is_rate) if row else "",
         rank=_rank(row, leaderboard.rows) if row and leaderboard else "",
         broken=submission.broken,
         withheld=withheld,
@@ -195,7 +221,12 @@ def submission_view(
             _benchmark(name, by_place.get(place), more.get(place, More()), is_owners=is_owners)
             for place, name in enumerate(names)
         ],
+        ruling=_ruling(ruling),
         may_cancel=reader == "organiser" and submission.status in UNFINISHED,
+        may_withdraw=reader == "team"
+        and submission.status in SCORED
+        and (ruling is None or ruling.standing == "unranked"),
+        may_rule=reader == "organiser" and submission.status in SCORED,
         may_play_again=reader == "organiser" and submission.status in REPLAYED,
     )
 
@@ -268,8 +299,8 @@ def _place(
         is_shared=_is_shared(row, rows),
         team=row.team,
         submission=row.submission.id,
-        score=wording.total(row.score, leaderboard.measures),
-        interval=wording.totals(row.interval95, leaderboard.measures),
+        score=wording.total(row.score, is_rate=leaderboard.is_rate),
+        interval=wording.totals(row.interval95, is_rate=leaderboard.is_rate),
         bar=bar(row.score, row.interval95, scale),
         scores=[
             wording.amount(run.score, measure)
@@ -278,6 +309,19 @@ def _place(
         faults=count(faults) if faults else "",
         broken=row.submission.broken,
         has_failed=row.submission.status == "failed",
+        ruling=_ruling(row.ruling),
+        is_struck=row.is_struck,
+    )
+
+
+def _ruling(ruling: Ruling | None) -> RulingView | None:
+    if ruling is None:
+        return None
+    return RulingView(
+        standing=ruling.standing,
+        why=ruling.why,
+        by="its team" if ruling.by_team else "the organiser",
+        at=wording.minute(ruling.at),
     )
 
 
@@ -291,8 +335,10 @@ def _is_shared(row: Row, rows: Sequence[Row]) -> bool:
     return row.rank is not None and sum(each.rank == row.rank for each in rows) > 1
 
 
-def _verdict(rows: Sequence[Row]) -> str:
+def _verdict(rows: Sequence[Row], ranking: Ranking) -> str:
     first = [row.team for row in rows if row.rank == 1]
+    if ranking.ties == "score":
+        return f"{first[0]} has the highest score." if len(rows) > 1 and first else ""
     if len(first) == 1 < len(rows):
         return f"{first[0]} is ahead of all others."
     if len(first) > 1 and len(first) == len([row for row in rows if row.rank]):
@@ -326,6 +372,7 @@ def _benchmark(name: str, run: Run | None, more: More, *, is_owners: bool) -> Be
         faults=[*wording.faults(counts), *wording.tries(result.episodes_retried)],
         details=details if is_owners else (),
         more=more,
+        transcript_sha256=run.transcript_sha256 or "",
     )
 
 

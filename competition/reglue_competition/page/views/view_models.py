@@ -21,6 +21,16 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
+class RulingView:
+    """Why a score is not ranked like others."""
+
+    standing: str
+    why: str
+    by: str  # the organiser, or its team
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
     """A team in the leaderboard."""
 
@@ -35,6 +45,8 @@ class Place:
     faults: str  # how many episodes ended by a fault; empty: none
     broken: int  # submissions of its team in the phase that are broken
     has_failed: bool
+    ruling: RulingView | None = None
+    is_struck: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +179,7 @@ class BenchmarkView:
     faults: Sequence[tuple[str, str]]  # what, how many; to those who may know: the first words
     details: Sequence[tuple[str, str, str]] = ()  # of its own agent's faults: what, words, count
     more: More = More()
+    transcript_sha256: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +201,11 @@ class SubmissionView:
     broken: int  # submissions of its team in its phase that are broken
     withheld: str  # why this reader sees no scores yet; empty: all are shown
     benchmarks: Sequence[BenchmarkView]
+    ruling: RulingView | None = None
     may_cancel: bool = False
     may_play_again: bool = False
+    may_withdraw: bool = False
+    may_rule: bool = False
 
 
 @dataclass(frozen=True, slots=True)

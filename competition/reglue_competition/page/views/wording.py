@@ -51,23 +51,18 @@ def amounts(interval: Interval | None, measure: Measure | None) -> str:
     return percents(interval) if measure is None else measure.amounts(interval)
 
 
-def total(score: float | None, measures: Sequence[Measure | None]) -> str:
-    """A weighted mean over benchmarks: in percent where all are rates."""
+def total(score: float | None, *, is_rate: bool) -> str:
+    """A weighted mean over benchmarks; a rate in percent."""
     if score is None:
         return "–"
-    return percent(score) if are_rates(measures) else value(score)
+    return percent(score) if is_rate else value(score)
 
 
-def totals(interval: Interval | None, measures: Sequence[Measure | None]) -> str:
+def totals(interval: Interval | None, *, is_rate: bool) -> str:
     """The interval of such a mean; empty without one."""
     if interval is None:
         return ""
-    return percents(interval) if are_rates(measures) else values(interval)
-
-
-def are_rates(measures: Sequence[Measure | None]) -> bool:
-    """Whether all scores are 0 to 1."""
-    return all(measure is None or measure.is_rate for measure in measures)
+    return percents(interval) if is_rate else values(interval)
 
 
 def fault(status: str) -> str:
