@@ -38,7 +38,9 @@ def main() -> None:
                 for teams in TEAMS
             ]
             cells = [f"{100 * each:.1f} %" for each in found]
-            print(f"| {name}, {'own' if own else 'shared'} cells | {' | '.join(cells)} |", flush=True)
+            print(
+                f"| {name}, {'own' if own else 'shared'} cells | {' | '.join(cells)} |", flush=True
+            )
 
 
 if __name__ == "__main__":

@@ -60,7 +60,7 @@ def _result(label: str, values: FloatArray, judged_by: str, plan_seed: int) -> R
         parameters={"num_episodes": CELLS, "judged_by": judged_by, "reveal_tasks": True},
         seed=plan_seed,
         slots=1,
-        suite=SuiteName("simulated"),
+        suite=SuiteName("simulated", {}),
         variants={"task": 1 if judged_by == "return" else CELLS},
     )
     rows = [
@@ -70,7 +70,7 @@ def _result(label: str, values: FloatArray, judged_by: str, plan_seed: int) -> R
     inputs = ScoreInputs(
         plan,
         lambda: rows,
-        lambda unit, attempt: np.zeros(0),
+        lambda _unit, _attempt: np.zeros(0),
         agent=AgentIdentity(name=label, label=label),
         totals=Totals(1.0, 1.0, 1.0, 5 * CELLS),
         versions={},

@@ -101,7 +101,6 @@ class EpisodeLoop:
         self._recording = recording or EpisodeRecording(environment.spec)
         environment.recall_from(self._recording)
         self._none = no_rows(environment.spec)
-        self._has_failed = False  # an episode could not begin: its slot gets another order
         self._groups = [_Group(slots) for slots in self._slots_of_groups()]
 
     def run(self) -> Iterator[Outcome]:
@@ -115,7 +114,6 @@ class EpisodeLoop:
         """
         try:
             while True:
-                self._has_failed = False
                 for place, group in enumerate(self._groups):
                     if len(self._groups) == 1:
                         yield from self._in_lockstep(group)
@@ -125,7 +123,7 @@ class EpisodeLoop:
                         yield from self._in_turn(self._groups[place - 1], group)
                 if self._has_few_left():
                     yield from self._join_groups()
-                if not (self._has_failed or any(group.is_busy for group in self._groups)):
+                if not any(map(self._goes_on, self._groups)):
                     return
         except AgentFault as fault:
             for slot in sorted(self._recording.orders):
@@ -140,6 +138,10 @@ class EpisodeLoop:
             if self._environment.is_away:
                 yield from self._lose("the run was interrupted while its environment was away")
             raise
+
+    def _goes_on(self, group: _Group) -> bool:
+        """Whether an answer is to come, or an episode has ended since its slots were filled."""
+        return group.is_busy or group.filled != self._recording.ended
 
     def _lose(self, why: str) -> Iterator[Outcome]:
         """End the episodes that are on, of which the agent has seen something."""
@@ -368,7 +370,6 @@ class EpisodeLoop:
             np.zeros(len(slots)),
         )
         for slot, fault in played.faults.items():
-            self._has_failed = True
             yield self._recording.outcome(slot, EnvironmentFault.status, fault)
         begun = rows.take(~among(rows.slots, played.faults)) if played.faults else rows
         self._recording.saw_start(begun.slots, begun.observations)

@@ -15,7 +15,6 @@ from reglue.tools.outputs import product
 from reglue_bench.cli.shared_flags import MARKS
 from reglue_competition.cli.common import Folder, TokenEnv, format_date, read_folder, token_in
 
-
 _LONG_H = 12.0  # for one submission: `check` warns beyond it
 _APART = 0.1  # of success rates: what `check` says of ranks
 

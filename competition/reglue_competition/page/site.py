@@ -17,7 +17,16 @@ from types import MappingProxyType
 from reglue.errors import StoreFailed
 from reglue_competition.definition import Definition
 from reglue_competition.ranking import Comparisons, Leaderboard, leaderboard
-from reglue_competition.store import SCORED, UNFINISHED, Event, Phase, Ruling, Run, Store, Submission
+from reglue_competition.store import (
+    SCORED,
+    UNFINISHED,
+    Event,
+    Phase,
+    Ruling,
+    Run,
+    Store,
+    Submission,
+)
 
 log = logging.getLogger("reglue")
 

@@ -24,12 +24,12 @@ _SHARED = (
     "A team's rank is one more than the number of teams that are significantly better, so teams "
     "that cannot be told apart share a rank; within it they are sorted by score. No team ranks "
     "above one with a higher score. Whether one team is significantly better than another depends "
-    "only on these two: p < {p:.1g}, from the cells that both played, where an episode that was not "
-    "played to its end counts as the worst. So among {teams} teams that are equally good, any is "
-    "called better than another in 5 % of competitions at most (Tukey's range). If each team played "
-    "its own cells, p follows from the intervals of their scores. If a team's best submission "
-    "counts, its p is first multiplied by the number of the team's scored submissions, as the best "
-    "of many tries is partly luck."
+    "only on these two: p < {p:.1g}, from the cells that both played, where an episode that was "
+    "not played to its end counts as the worst. So among {teams} teams that are equally good, any "
+    "is called better than another in 5 % of competitions at most (Tukey's range). If each team "
+    "played its own cells, p follows from the intervals of their scores. If a team's best "
+    "submission counts, its p is first multiplied by the number of the team's scored submissions, "
+    "as the best of many tries is partly luck."
 )
 _MORE = " There are {ranked} teams here, so it happens a little more often."
 _BY_SCORE = (

@@ -84,9 +84,7 @@ class ScoredSubmission:
         if len(known) < len(counted) or not counted:
             return None, None
         if len(counted) > 1:
-            known = [
-                uncut(spread, each) for spread, (_, each) in zip(known, counted, strict=True)
-            ]
+            known = [uncut(spread, each) for spread, (_, each) in zip(known, counted, strict=True)]
         scaled = [each.scaled(spread) for spread, (_, each) in zip(known, counted, strict=True)]
         return weighted_mean(scaled, [each.weight for _, each in counted])
 

@@ -24,6 +24,7 @@ from reglue_competition.ranking.scored_submissions import (
 )
 from reglue_competition.store import SCORED, Phase, Ruling, Run, Store, Submission
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunScore:
     """A submission's score on one benchmark."""

@@ -106,9 +106,9 @@ class Database:
 
     def lasting_connection(self) -> sa.Connection:
         """A connection for as long as the caller wants it, in no transaction."""
-        connection = self._engine.connect()
+        connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
         connection.detach()  # so that it ends when it is closed
-        return connection.execution_options(isolation_level="AUTOCOMMIT")
+        return connection
 
     def read(self, work: Callable[[sa.Connection], T]) -> T:
         """Run `work` in a transaction that reads one consistent state. Raises StoreFailed."""
@@ -160,14 +160,14 @@ class Database:
             pause = min(2 * pause, longest)
 
     def _failed(self, error: Exception) -> StoreFailed:
-        cause = sqlite_text(getattr(error, "orig", None) or error)
+        cause, public = sqlite_text(getattr(error, "orig", None) or error), self.public_url
         if _passes(error):
             return StoreFailed(
-                f"{self.public_url}: the database did not answer within {self._patience_s:g} s: {cause}; "
+                f"{public}: the database did not answer within {self._patience_s:g} s: {cause}; "
                 "what was committed is kept"
             )
         return StoreFailed(
-            f"{self.public_url}: the database refused: {cause}; what was committed is kept: make room, or "
+            f"{public}: the database refused: {cause}; what was committed is kept: make room, or "
             "repair it, and try again"
         )
 

@@ -38,8 +38,10 @@ class Rulings(Events):
             )
             row = transaction.connection.execute(query.where(of.id == submission_id)).first()
             if row is None or (team is not None and row.name != team.name):
-                known = transaction.connection.scalars(sa.select(of.id)) if team is None else []
-                raise UnknownName("submission", submission_id, known)
+                known = sa.select(of.id).where(sa.literal(team is None))  # others' are not named
+                raise UnknownName(
+                    "submission", submission_id, transaction.connection.scalars(known)
+                )
             if row.status not in SCORED:
                 raise UsageError(
                     f"submission {submission_id} is {row.status}: only a score can be ruled on"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Protocol
 
 import sqlalchemy as sa
@@ -59,6 +60,9 @@ class _Kind(Protocol):
 
 class _File:
     def __init__(self, path: str) -> None:
+        self._path = Path(path)
+        if not self._path.parent.is_dir():  # which the lock would make
+            raise UsageError(f"{self._path} cannot be written: there is no such folder")
         self._lock = FileLock(path, mode=0o600, thread_local=False)
 
     def has_it(self) -> bool:
@@ -68,8 +72,7 @@ class _File:
         except Timeout:
             return False
         except OSError as error:
-            path = self._lock.lock_file
-            raise UsageError(f"{path} cannot be written: {error.strerror}") from error
+            raise UsageError(f"{self._path} cannot be written: {error.strerror}") from error
         return True
 
     def close(self) -> None:

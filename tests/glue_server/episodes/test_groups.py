@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Any
 
 import pytest
 
 from env_adapters import SuiteName
-from glue_server import Outcome
+from glue_server import NextOrder, Order, Outcome
 from reglue import Phase
 from reglue.errors import AgentFault
 from tests.error_facts import raises
@@ -124,6 +125,20 @@ def test_an_episode_that_ends_as_groups_join_is_told_of() -> None:
         [[], [3], []],
         [[3], [], []],
     ]
+
+
+@pytest.mark.parametrize("slots", [2, 3, 4])
+def test_an_episode_that_is_cut_off_as_groups_join_leaves_its_slot_to_the_next(slots: int) -> None:
+    """That is no end to the agent, so nothing else is under way then."""
+    for variants in product((0, 2), repeat=slots + 2):
+        glue, _ = glue_of(PartlyScripted(still), corridor_pool(slots))
+        assert len(list(glue.play(cut_off(variants), Phase.EVALUATE))) == len(variants), variants
+
+
+def cut_off(variants: Sequence[int]) -> NextOrder:
+    """An episode of each variant, of three steps at most."""
+    given = iter([Order(0, k, cell(variant=v), 7, max_steps=3) for k, v in enumerate(variants)])
+    return lambda slot: next(given, None)
 
 
 def spread(slots: int, long: int) -> list[bool]:

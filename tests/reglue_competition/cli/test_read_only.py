@@ -25,6 +25,7 @@ def read_only(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,
+        check=False,
     )
 
 

@@ -11,6 +11,7 @@ import tomli_w
 
 from reglue_competition.competition_folder import CompetitionFolder
 from reglue_competition.definition import FILE
+from reglue_competition.phases import Secrets
 from reglue_competition.store import Run, Store
 from tests.reglue_competition.cli.conftest import Say
 from tests.reglue_competition.page.competition_builder import begin, end, enter, in_practice, play
@@ -119,6 +120,7 @@ def test_a_leaderboard_is_exported_as_a_table(tmp_path: Path, say: Say) -> None:
     of = in_practice()
     made = begin(tmp_path, of)
     (tmp_path / FILE).write_text(tomli_w.dumps(of.model_dump(exclude_none=True)), encoding="utf-8")
+    Secrets.create(tmp_path / "secrets")
     with Store(made.url) as store:
         for team, rate in (("Ada", 0.9), ("Ben", 0.2)):
             end(store, enter(store, made, team, "x"), play(rate), play(rate / 2))
@@ -135,14 +137,18 @@ def test_a_leaderboard_is_exported_as_a_table(tmp_path: Path, say: Say) -> None:
     ruled = ("competition", "ruling", str(tmp_path), made.submissions["x"], "off")
     assert say(*ruled).returncode == 2  # without a reason
     assert say(*ruled, "--why", "It read its goals").returncode == 0
-    assert say("competition", "void", str(tmp_path), "warm-up", "2", "--why", "broken").returncode == 0
+    assert (
+        say("competition", "void", str(tmp_path), "warm-up", "2", "--why", "broken").returncode == 0
+    )
     table = csv.DictReader(io.StringIO(say(*words, "--csv", "--board", "warm-up").stdout))
     assert [(each["team"], each["rank"], each["standing"], each["why"]) for each in table] == [
         ("Ada", "1", "ranked", ""),
         ("Ben", "", "off the board", "It read its goals"),
     ]
     told = json.loads(say("competition", "status", str(tmp_path), "--json").stdout)
-    assert [(each["team"], each["standing"]) for each in told["rulings"]] == [("Ben", "off the board")]
+    assert [(each["team"], each["standing"]) for each in told["rulings"]] == [
+        ("Ben", "off the board")
+    ]
     assert told["phases"][0]["void"] == {"2": "broken"}
     said = say("competition", "status", str(tmp_path)).stdout
     assert "off the board, Ben: It read its goals" in said

@@ -47,6 +47,7 @@ def in_practice(**changes: Any) -> Definition:
     text = "Ten tasks of manipulation, and a maze that nobody has seen.\n\nAgents stay with you."
     made = {
         "title": "Manipulation 2026",
+        "ranking": {"teams": 2},
         "page": {"about": text, "rules": "One account a team.", "contact": "hosts@example.org"},
     }
     return definition(

@@ -12,7 +12,14 @@ from reglue_bench.measures.compare import Difference, over_pairs
 from reglue_competition.ranking import Comparisons, ScoredSubmission, rank
 from tests.reglue_bench.learning_results import Learned, learned
 from tests.reglue_bench.made_results import Play, make_result
-from tests.reglue_competition.ranking.test_ranks import ONE, RETURNS, entry, played, read_alone
+from tests.reglue_competition.ranking.test_ranks import (
+    ONE,
+    PAIR,
+    RETURNS,
+    entry,
+    played,
+    read_alone,
+)
 
 TWO = [*ONE, RETURNS]
 

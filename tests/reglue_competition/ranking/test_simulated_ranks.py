@@ -110,7 +110,10 @@ def test_an_episode_that_is_given_up_does_not_make_a_tie_a_win() -> None:
     for _ in range(200):
         ours, theirs = rng.exponential(10.0, (2, 100))
         entries = of_returns("A", ours, given_up=int(ours.argmin())), of_returns("B", theirs)
-        found = {each.entry.team: each.rank for each in rank(entries, RETURNS, Comparisons(), Ranking(teams=2))}
+        found = {
+            each.entry.team: each.rank
+            for each in rank(entries, RETURNS, Comparisons(), Ranking(teams=2))
+        }
         above += (found["A"], found["B"]) == (1, 2)
         below += (found["A"], found["B"]) == (2, 1)
     assert above <= 10

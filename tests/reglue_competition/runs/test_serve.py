@@ -209,6 +209,7 @@ def test_a_database_has_one_server_though_it_has_two_folders(folder: Path, url: 
             capture_output=True,
             text=True,
             timeout=PATIENCE_S,
+            check=False,
         )
     assert second.returncode == 2
     assert "another server has this competition; stop it first" in second.stderr
