@@ -12,7 +12,12 @@ def main() -> None:
     """Print the coverage of each interval, and how often boards of equal teams tell them apart."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trials", type=int, default=4_000, help="experiments a figure")
-    parser.add_argument("--boards", type=int, default=200, help="boards a figure")
+    parser.add_argument(
+        "--boards",
+        type=int,
+        default=200,
+        help="boards of 20 teams a figure; a tenth as many of 200",
+    )
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     print(f"| interval, 95 % | {' | '.join(f'n = {n}' for n in SIZES)} |")
@@ -32,7 +37,7 @@ def main() -> None:
                     teams,
                     judged_by=judged_by,
                     own=own,
-                    boards=arguments.boards,
+                    boards=max(1, arguments.boards * TEAMS[0] // teams),
                     seed=arguments.seed,
                 )
                 for teams in TEAMS

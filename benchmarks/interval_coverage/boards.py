@@ -54,6 +54,7 @@ def _entry(team: int, values: FloatArray, judged_by: str, *, plan_seed: int) -> 
 
 def _result(label: str, values: FloatArray, judged_by: str, plan_seed: int) -> Result:
     """Of a benchmark of one task, whose cells had these values: success, or returns."""
+    is_success = judged_by == "success"  # then of as many goals, else of one goal's episodes
     plan = Plan(
         benchmark="simulated",
         procedure="multi-task",
@@ -61,11 +62,16 @@ def _result(label: str, values: FloatArray, judged_by: str, plan_seed: int) -> R
         seed=plan_seed,
         slots=1,
         suite=SuiteName("simulated", {}),
-        variants={"task": 1 if judged_by == "return" else CELLS},
+        variants={"task": CELLS if is_success else 1},
     )
     rows = [
-        Row(cell, 0, 0, "ok", judged_by == "success" and value > 0, 0, value, 5, 0, 0, "")
+        Row(cell, 0, 0, "ok", is_success and value > 0, 0, value, 5, 0, 0, "")
         for cell, value in enumerate(values.tolist())
+    ]
+    places = [(cell, 0) if is_success else (0, cell) for cell in range(CELLS)]
+    episodes = [
+        EpisodeRow(**asdict(row), task="task", variant=variant, repeat=repeat, phase="evaluate")
+        for row, (variant, repeat) in zip(rows, places, strict=True)
     ]
     inputs = ScoreInputs(
         plan,
@@ -76,10 +82,6 @@ def _result(label: str, values: FloatArray, judged_by: str, plan_seed: int) -> R
         versions={},
         fresh="process",
     )
-    episodes = [
-        EpisodeRow(**asdict(row), task="task", variant=row.unit, repeat=0, phase="evaluate")
-        for row in rows
-    ]
     return result_of(inputs).with_episodes(episodes)
 
 
