@@ -72,7 +72,7 @@ SAID = [
         README,
         f"A Meta-World step costs {WORLD:.1f} times its physics (plain Meta-World: {PLAIN:.1f})",
     ),
-    (README, {7: "MT10 takes a seventh of the time"}[round(WARM)]),
+    (README, {8: "MT10 takes an eighth of the time"}[round(WARM)]),
     (
         README,
         f"cost `reglue.evaluate` {of_loop('reglue.evaluate', 100)} times the processor time of a "
@@ -84,7 +84,7 @@ SAID = [
         PERFORMANCE,
         f"a step takes {1e3 * ms('turns', 'Reglue, RL_step'):.0f} µs over a Unix socket, and "
         f"{1e3 * ms('streams', 'Reglue over gRPC, 1 slot'):.0f} µs over Python's gRPC: "
-        + {2: "twice the time of a plain gRPC stream"}[round(1 / GRPC)],
+        f"{1 / GRPC:.1f} times the time of a plain gRPC stream",
     ),
     (
         PERFORMANCE,
