@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
 from itertools import combinations
 from statistics import NormalDist
 
@@ -26,8 +25,8 @@ _SHARED = (
     "above one with a higher score. Whether one team is significantly better than another depends "
     "only on these two: p < {p:.1g}, from the cells that both played, where an episode that was "
     "not played to its end counts as the worst. So among {teams} teams that are equally good, any "
-    "is called better than another in 5 % of competitions at most (Tukey's range). If each team "
-    "played its own cells, p follows from the intervals of their scores. If a team's best "
+    "is called better than another in 5 % of competitions at most. If each team played its own "
+    "cells, p follows from the intervals of their scores. If a team's best "
     "submission counts, its p is first multiplied by the number of the team's scored submissions, "
     "as the best of many tries is partly luck."
 )
@@ -46,19 +45,13 @@ def rule(ranking: Ranking, ranked: int = 0) -> str:
     return text + (_MORE.format(ranked=ranked) if ranked > ranking.teams else "")
 
 
-@cache
 def level_of_a_pair(teams: int) -> float:
     """The p-value below which a pair of so many teams is significant.
 
-    If all are equally good, the chance that any pair is below is `LEVEL`: the range of their
-    scores is that of normal variables (Tukey 1953, "The problem of multiple comparisons"; Miller
-    1981, Simultaneous Statistical Inference, section 2.1). It is not estimated from the scores,
-    and their number is the file's, so no registration moves a rank.
+    So that of teams which are all equally good any pair is below it in at most `LEVEL` of cases
+    (Bonferroni 1936, over all pairs). The number is the file's: no registration moves a rank.
     """
-    from scipy.stats import studentized_range
-
-    widest = float(studentized_range.isf(LEVEL, teams, math.inf))
-    return 2 * NormalDist().cdf(-widest / math.sqrt(2))
+    return LEVEL / math.comb(teams, 2)
 
 
 def cells_that_separate(teams: int, apart: float) -> int:

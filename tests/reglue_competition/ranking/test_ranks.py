@@ -81,13 +81,9 @@ def test_teams_that_are_told_apart_have_ranks_of_their_own_and_others_share_one(
     assert [each.rank for each in found] == [1, 1, 3, 3, 5]
 
 
-@pytest.mark.parametrize(
-    ("teams", "range_"), [(2, 2.77), (3, 3.31), (10, 4.47), (20, 5.01), (100, 6.09)]
-)
-def test_a_pair_is_significant_beyond_the_range_of_all_teams(teams: int, range_: float) -> None:
-    """By the table of Harter 1960, "Tables of range and studentized range", at infinity."""
-    level = level_of_a_pair(teams)
-    assert -NormalDist().inv_cdf(level / 2) * 2**0.5 == pytest.approx(range_, abs=0.006)
+@pytest.mark.parametrize(("teams", "level"), [(2, 0.05), (3, 0.05 / 3), (100, 0.05 / 4950)])
+def test_all_pairs_of_so_many_teams_share_the_level(teams: int, level: float) -> None:
+    assert level_of_a_pair(teams) == pytest.approx(level)
     assert f"p < {level:.1g}," in rule(Ranking(teams=teams))
 
 
