@@ -74,6 +74,7 @@ def test_a_score_off_the_board_is_struck_through_and_the_next_best_counts(
     assert [team for _, team, _ in found] == ["Ada", "Ben", "Cleo", "~Ada"]
     assert found[-1] == ("–", "~Ada", "off the board")
     assert f"It cheated. {escape(HOSTILE)}" in anybody.get("/").text
+    assert "There are 3 teams here" in anybody.get("/").text  # Ada, Ben and Cleo
     assert "Off the board" in anybody.get(page).text
     send(organiser, page, address, action="ranked")
     assert [team for _, team, _ in rows(anybody)] == ["Ada", "Ben", "Cleo"]
@@ -118,6 +119,8 @@ def test_a_void_benchmark_counts_in_no_total(made: Made, opened: Open) -> None:
     assert f"{100 * score:.1f} %" in text
     assert "void: its goal cannot be reached" in text
     assert "MT10, 100 % of the score" in text
+    page = client.get(f"/submissions/{made.submissions['ben']}").text
+    assert "success, void: its goal cannot be reached" in page
     with Store(made.url) as store:
         store.void("warm-up", 1, "")
     rows(client)

@@ -81,6 +81,7 @@ def board(snapshot: Snapshot, phase: Phase, withheld: str = "") -> Board:
     ranking = snapshot.definition.ranking
     names = benchmark_names(snapshot.definition, snapshot.definition.phase(phase.name))
     rows = leaderboard.rows if leaderboard else ()
+    ranked = [row for row in rows if row.rank is not None]
     plays = snapshot.of_phase(phase.name, "playing")
     waits = snapshot.of_phase(phase.name, "waiting")
     spreads = ((row.score, row.interval95) for row in rows)
@@ -93,8 +94,8 @@ def board(snapshot: Snapshot, phase: Phase, withheld: str = "") -> Board:
         benchmarks=names,
         scale=(wording.total(low, is_rate=is_rate), wording.total(high, is_rate=is_rate)),
         withheld=withheld,
-        verdict=_verdict(rows, ranking),
-        rule=rule(ranking, len(rows)),
+        verdict=_verdict(ranked, ranking),
+        rule=rule(ranking, len(ranked)),
         playing=[playing(each, snapshot) for each in [*plays, *waits[:MOST_WAITING]]],
         more_wait=max(0, len(waits) - MOST_WAITING),
     )
@@ -196,7 +197,7 @@ def submission_view(
         else None
     )
     is_rate = leaderboard is None or leaderboard.is_rate
-    ruling = snapshot.rulings.get(submission.id)
+    ruling, voids = snapshot.rulings.get(submission.id), snapshot.voids.get(submission.phase, {})
     times = (
         ("entered", submission.queued_at),
         ("began", submission.started_at),
@@ -218,7 +219,13 @@ def submission_view(
         broken=submission.broken,
         withheld=withheld,
         benchmarks=[
-            _benchmark(name, by_place.get(place), more.get(place, More()), is_owners=is_owners)
+            _benchmark(
+                name,
+                by_place.get(place),
+                more.get(place, More()),
+                void=voids.get(place, ""),
+                is_owners=is_owners,
+            )
             for place, name in enumerate(names)
         ],
         ruling=_ruling(ruling),
@@ -335,20 +342,24 @@ def _is_shared(row: Row, rows: Sequence[Row]) -> bool:
     return row.rank is not None and sum(each.rank == row.rank for each in rows) > 1
 
 
-def _verdict(rows: Sequence[Row], ranking: Ranking) -> str:
-    first = [row.team for row in rows if row.rank == 1]
+def _verdict(ranked: Sequence[Row], ranking: Ranking) -> str:
+    first = [row.team for row in ranked if row.rank == 1]
+    if len(ranked) < 2:
+        return ""
     if ranking.ties == "score":
-        return f"{first[0]} has the highest score." if len(rows) > 1 and first else ""
-    if len(first) == 1 < len(rows):
+        return f"{first[0]} has the highest score."
+    if len(first) == 1:
         return f"{first[0]} is ahead of all others."
-    if len(first) > 1 and len(first) == len([row for row in rows if row.rank]):
+    if len(first) == len(ranked):
         return "So far no two teams can be told apart."
     if len(first) > 3:
         return f"{len(first)} teams share the first rank: they cannot be told apart."
-    return f"{listed(first)} share the first rank." if len(first) > 1 else ""
+    return f"{listed(first)} share the first rank."
 
 
-def _benchmark(name: str, run: Run | None, more: More, *, is_owners: bool) -> BenchmarkView:
+def _benchmark(
+    name: str, run: Run | None, more: More, *, void: str, is_owners: bool
+) -> BenchmarkView:
     if run is None or not run.result:
         return BenchmarkView(name, "", "–", "", None, ())
     try:
@@ -365,7 +376,7 @@ def _benchmark(name: str, run: Run | None, more: More, *, is_owners: bool) -> Be
     ]
     return BenchmarkView(
         name=name,
-        status=measure.name,
+        status=f"{measure.name}, void: {void}" if void else measure.name,
         score=wording.amount(score, measure),
         interval=wording.amounts(interval, measure),
         bar=bar(score, interval, (0.0, 1.0)) if measure.is_rate else None,
