@@ -95,6 +95,7 @@ def check(
     Exit codes: 0 it may be served; 1 the database is away; 2 a mistake; 130 interrupted.
     """
     with loading():
+        from reglue_bench.formatting import plural
         from reglue_competition.definition import FILE, changes
         from reglue_competition.ranking.ranks import cells_that_separate
 
@@ -120,12 +121,14 @@ def check(
                 f"{hours:.1f} h of its agent's time, and its environments'; play.run_s, or "
                 "episode_limit in options, makes it less"
             )
-            say(f"  {teams} teams with one each: up to {hours * teams / places:,.0f} h")
+            all_h = hours * teams / places
+            say(f"  {teams} teams with one each: up to {all_h:,.0f} h on {plural(places, 'place')}")
     if draw and ranking.ties == "shared":
         cells = cells_that_separate(teams, _APART)
         say(
-            f"ranks allow for {teams} teams: success rates near 50 % that differ by {_APART:.0%} "
-            f"are told apart four times in five from {cells:,} goals or episodes on"
+            f"ranks allow for {teams} teams: success rates near 50 % that differ by "
+            f"{100 * _APART:.0f} % are told apart four times in five from {cells:,} goals or "
+            "episodes on"
         )
 
 
