@@ -89,10 +89,10 @@ class CompetitionFolder:
         """
         lock = FileLock(self.path / _LOCK, mode=0o600)
         try:
-            lock.acquire(timeout=0)
+            of_folder = lock.acquire(timeout=0)
         except Timeout as error:
             raise RunBusy(f"{self.path}: a server has this competition; stop it first") from error
-        with lock, closing(ServerLock(self.database_url)) as of_database:
+        with of_folder, closing(ServerLock(self.database_url)) as of_database:
             yield of_database
 
     def benchmarks(self, phase: str) -> list[PlannedBenchmark]:

@@ -117,7 +117,7 @@ def import_(
                 writer.writerows(rows)
         try:
             store.add_teams(tokens, until)
-        except BaseException:
+        except UsageError:  # else they may be there now, with these tokens
             rmtree(out)
             raise
     say(f"{plural(len(rows), 'team')} added; their join strings are in {out}")

@@ -70,7 +70,7 @@ class Page:
         self._site = site
         self._readers = Readers(site.store)
         self._shown: set[str] = set()  # closed phases of which a team has seen what they played
-        self._appealing = LoginLimit()  # of teams: one that is refused costs a transaction, too
+        self._writing = LoginLimit()  # of teams: one that is refused costs a transaction, too
         self._details = Details(site.folder / "runs")
         self._templates = Environment(
             loader=FileSystemLoader(_HERE / "templates"),
@@ -296,6 +296,7 @@ class Page:
         submission = self._known(request)
         if not isinstance(team, Team) or team.name != submission.team:
             raise HTTPException(403, "only the submission's team may withdraw it")
+        self._check_rate(team)
         store, why = self._site.store, form.get("text", "")
         return await self._carry_out(
             lambda: store.rule(submission.id, "withdrawn", why, team=team),
@@ -315,11 +316,14 @@ class Page:
         team = who.bearer
         if not isinstance(team, Team) or who.reads(submission) != "team":
             raise HTTPException(403, "only the submission's team may appeal")
-        if not self._appealing.allows(team.name):
-            raise HTTPException(429, "got too many forms of your team: wait a minute")
+        self._check_rate(team)
         file, text = self._site.store.file_appeal, form.get("text", "")
         there = f"/submissions/{submission.id}"
         return await self._carry_out(lambda: file(team, submission.id, text), there)
+
+    def _check_rate(self, team: Team) -> None:
+        if not self._writing.allows(team.name):
+            raise HTTPException(429, "got too many forms of your team: wait a minute")
 
     async def _organiser_form(self, request: Request) -> Mapping[str, str]:
         """The form of what the organiser asks for."""

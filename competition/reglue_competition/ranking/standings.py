@@ -72,7 +72,7 @@ class Leaderboard:
     @property
     def is_rate(self) -> bool:
         """Whether totals are shares: of success, or of the way from the worst score to the best."""
-        return all(each.is_rate or each.scale is not None for each in self.benchmarks)
+        return all(each.is_rate or each.scale or each.void for each in self.benchmarks)
 
 
 def leaderboard(

@@ -99,7 +99,8 @@ def test_a_team_withdraws_its_own_score_alone(made: Made, opened: Open) -> None:
     assert send(ada, "/team", f"{theirs}/withdrawal", text="no").status_code == 403
     refused = send(ada, mine, f"/organiser{mine}/ruling", action="ranked", text="")
     assert refused.status_code == 403
-    assert send(ada, mine, f"{mine}/withdrawal", text=" ").status_code == 409
+    answers = [send(ada, mine, f"{mine}/withdrawal", text=" ").status_code for _ in range(2)]
+    assert answers == [409, 409]
     sent = send(ada, mine, f"{mine}/withdrawal", text="a bug of ours")
     assert "Withdrawn" in sent.text
     assert "a bug of ours" in sent.text
