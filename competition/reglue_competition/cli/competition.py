@@ -8,6 +8,7 @@ from reglue_competition.cli.decisions import (
     appeals,
     cancel,
     close,
+    news,
     open_,
     reopen,
     replay,
@@ -18,7 +19,7 @@ from reglue_competition.cli.decisions import (
 )
 from reglue_competition.cli.operations import backup, certificate, migrate, restore, serve
 from reglue_competition.cli.preparation import admit, check, init, kit
-from reglue_competition.cli.status import export, runs, status
+from reglue_competition.cli.status import events, export, runs, status
 from reglue_competition.cli.teams import team
 from reglue_competition.cli.tokens import token
 
@@ -51,6 +52,8 @@ main = Commands(
         void,
         appeals,
         answer,
+        news,
+        events,
         export,
         backup,
         restore,

@@ -283,6 +283,42 @@ def void(
     say(f"benchmark {benchmark} of {phase} counts {'in no total' if why else 'again'}")
 
 
+def news(
+    folder: Folder,
+    text: Annotated[
+        str | None,
+        Argument(metavar="[TEXT]", help="what everybody reads on the leaderboard's page"),
+    ] = None,
+    remove: Annotated[
+        int | None, Option(metavar="NUMBER", help="take this one off the page")
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Tell everybody something on the page, or show what is there.
+
+    The page shows the newest five, in plain text. All are events, which stay.
+
+    reglue competition news my-comp "The public phase closes two days later, on 17 March"
+
+    Exit codes: 0 told, or shown; 1 the database is away; 2 wrong usage; 130 interrupted.
+    """
+    if text is not None and remove is not None:
+        raise UsageError("wanted a text, or --remove")
+    with read_folder(folder).store() as store:
+        if text is not None:
+            store.tell(text)
+        if remove is not None:
+            store.remove_news(remove)
+        there = store.news()
+    if json:
+        print_json([to_json(each) for each in there])
+        return
+    for each in there:
+        say(f"{each.id}: {format_date(each.at)} UTC: {each.text}")
+    if not there:
+        say("no news")
+
+
 def appeals(
     folder: Folder,
     all_: Annotated[bool, Option("--all", help="also those that were answered")] = False,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json as json_text
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from reglue_competition.store import Phase, Run, Store, Submission
 
 _PAGE = 1000  # events that are read at once
+_FOLLOW_S = 1.0  # between two looks at the log
 
 
 def status(folder: Folder, json: AsJson = False) -> None:
@@ -196,6 +198,33 @@ def export(
     except OSError as error:
         raise StorageFailed(f"{out} cannot be written: {error.strerror}") from error
     say(f"{out} is written")
+
+
+def events(
+    folder: Folder,
+    after: Annotated[int, Option(metavar="ID", help="only those after this event's id")] = 0,
+    follow: Annotated[
+        bool, Option("--follow", help="go on with what happens from now on, until Ctrl-C")
+    ] = False,
+) -> None:
+    """Print the log of events, a JSON object a line: who entered, how each ended, every decision.
+
+    A program reads them, and goes on after the last id that it has read: for mail to teams, or a
+    chat. Ids grow, and none is missed. No token or secret is in them.
+
+    reglue competition events my-comp --follow | python tell_teams.py
+
+    Exit codes: 0 printed; 1 the database is away; 2 wrong usage; 130 interrupted.
+    """
+    with read_folder(folder).store() as store, product():
+        while True:
+            while page := store.events(after=after, limit=_PAGE):
+                for each in page:
+                    print(json_text.dumps(to_json(each)), flush=follow)
+                after = page[-1].id
+            if not follow:
+                return
+            time.sleep(_FOLLOW_S)
 
 
 def export_all(store: Store) -> dict[str, Any]:

@@ -50,6 +50,7 @@ _STATIC = {
 }
 
 _EVENTS = 50  # the newest, which the organiser sees
+_NEWS = 5  # likewise, which everybody sees
 
 _FORM_S = 10.0  # within which a form must have come
 
@@ -127,7 +128,14 @@ class Page:
         if withheld and self._readers.who(request).is_organiser:
             withheld = ""
         board = snapshot_views.board(snapshot, phase, withheld)
-        return self._html(request, "leaderboard", board=board, phases=self._phases())
+        return self._html(
+            request,
+            "leaderboard",
+            board=board,
+            phases=self._phases(),
+            is_final=phase.name in self._revealed(),
+            news=[(wording.minute(each.at), each.text) for each in snapshot.news[:_NEWS]],
+        )
 
     def _rules(self, request: Request) -> Response:
         definition = self._site.snapshot.definition

@@ -21,6 +21,7 @@ from reglue_competition.store import (
     SCORED,
     UNFINISHED,
     Event,
+    News,
     Phase,
     Ruling,
     Run,
@@ -52,7 +53,8 @@ class Snapshot:
     rulings: Mapping[str, Ruling] = field(default_factory=lambda: MappingProxyType({}))
     voids: Mapping[str, Mapping[int, str]] = field(default_factory=lambda: MappingProxyType({}))
     boards: Mapping[str, Leaderboard] = field(default_factory=lambda: MappingProxyType({}))
-    events: Sequence[Event] = ()  # the newest first
+    events: Sequence[Event] = ()  # the newest first, as all here
+    news: Sequence[News] = ()
     at: datetime = field(default_factory=lambda: datetime.now(UTC))  # when the store last answered
     ranked: int = 0  # how often leaderboards were made
     is_away: bool = False  # the store does not answer: all of this is the last state
@@ -210,6 +212,7 @@ class Site:
             rulings=MappingProxyType(self.store.rulings()),
             voids=MappingProxyType({each.name: self.store.voids(each.name) for each in phases}),
             events=tuple(self._events),
+            news=tuple(self.store.news()),
             at=now,
             is_away=False,
         )

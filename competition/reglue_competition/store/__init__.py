@@ -5,6 +5,7 @@ from __future__ import annotations
 from reglue_competition.store.access import Access
 from reglue_competition.store.appeals import Appeals
 from reglue_competition.store.migrate import migrate
+from reglue_competition.store.news import Newspaper
 from reglue_competition.store.phases import Phases
 from reglue_competition.store.records import (
     FINAL,
@@ -14,6 +15,7 @@ from reglue_competition.store.records import (
     Appeal,
     Bearer,
     Event,
+    News,
     Organiser,
     Phase,
     Ruling,
@@ -35,6 +37,7 @@ __all__ = [
     "Appeal",
     "Bearer",
     "Event",
+    "News",
     "Organiser",
     "Phase",
     "Ruling",
@@ -49,7 +52,7 @@ __all__ = [
 ]
 
 
-class Store(Access, Phases, Submissions, Appeals, Rulings):
+class Store(Access, Phases, Submissions, Appeals, Rulings, Newspaper):
     """A competition's database, by its URL: `sqlite:////FOLDER/FILE` or `postgresql://…`.
 
     A context manager. Threads and processes may use it at once: what one method changes is

@@ -146,6 +146,15 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
+class News:
+    """What the organiser told everybody."""
+
+    id: int  # of the event
+    at: datetime
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Appeal:
     """A team's complaint about its submission, and the answer."""
 

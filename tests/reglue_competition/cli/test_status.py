@@ -3,6 +3,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import signal
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -15,6 +18,7 @@ from reglue_competition.phases import Secrets
 from reglue_competition.store import Run, Store
 from tests.reglue_competition.cli.conftest import Say
 from tests.reglue_competition.page.competition_builder import begin, end, enter, in_practice, play
+from tests.waiting import PATIENCE_S
 
 
 @pytest.fixture
@@ -186,3 +190,35 @@ def test_a_server_that_runs_is_asked_to_open_a_phase(folder: Path, say: Say) -> 
         assert (store.phases()[0].state, store.phases()[0].open_asked) == ("planned", True)
         assert say("competition", "migrate", str(folder)).returncode == 2
     assert say("competition", "open", str(folder), "practice").stdout == "practice is open\n"
+
+
+def test_events_are_lines_that_a_program_follows(folder: Path, say: Say) -> None:
+    words = ("competition", "events", str(folder))
+    before = [json.loads(line) for line in say(*words).stdout.splitlines()]
+    assert "definition applied" in {each["kind"] for each in before}
+    assert [each["id"] for each in before] == sorted(each["id"] for each in before)
+    last = str(before[-1]["id"])
+    assert say(*words, "--after", last).stdout == ""
+    program = [sys.executable, "-m", "reglue", *words, "--after", last, "--follow"]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as following:
+        try:
+            assert following.stdout is not None
+            for name in ("Team A", "Team B"):
+                assert say("competition", "team", "add", str(folder), name).returncode == 0
+                lines = [json.loads(following.stdout.readline()) for _ in range(2)]
+                kinds = [(each["kind"], each["team"]) for each in lines]
+                assert kinds == [("team added", name), ("token made", name)]
+        finally:
+            following.send_signal(signal.SIGINT)
+            assert following.wait(PATIENCE_S) == 130
+
+
+def test_news_are_told_shown_and_removed(folder: Path, say: Say) -> None:
+    words = ("competition", "news", str(folder))
+    assert say(*words).stdout == "no news\n"
+    assert "It begins today." in say(*words, "It begins today.").stdout
+    (there,) = json.loads(say(*words, "--json").stdout)
+    assert there["text"] == "It begins today."
+    assert say(*words, "both", "--remove", str(there["id"])).returncode == 2
+    assert say(*words, "--remove", str(there["id"])).stdout == "no news\n"
+    assert say(*words, "--remove", str(there["id"])).returncode == 2

@@ -406,6 +406,21 @@ def test_a_page_that_is_behind_shows_nothing_of_a_phase_that_is_open_again(
         assert team.get(theirs).status_code == 200
 
 
+def test_news_stand_above_the_leaderboard_the_newest_first(tmp_path: Path, opened: Open) -> None:
+    made = begin(tmp_path)
+    with Store(made.url) as store:
+        for number in range(7):
+            store.tell(f"News {number} {HOSTILE}")
+        client = opened(made)
+        text = client.get("/").text
+        told = re.findall(r"<dd>News (\d) ([^<]*)</dd>", text)
+        assert told == [(str(number), str(escape(HOSTILE))) for number in (6, 5, 4, 3, 2)]
+        store.remove_news(store.news()[0].id)
+        client.app_state["site"].look()
+        assert "News 6" not in client.get("/").text
+        assert 'id="news"' not in client.get("/rules").text
+
+
 STATES = ("playing", "over", "revealed")  # of a phase, one after another
 
 
@@ -441,8 +456,10 @@ def test_a_phase_says_who_sees_its_scores(
             if state == "revealed":
                 (tmp_path / "reveals").mkdir()
                 (tmp_path / "reveals" / "warm-up.json").write_text("{}")
+            is_final = state == "revealed"
             for client in (anybody, team, organiser):
                 client.app_state["site"].look()
+            assert ("this is final" in anybody.get("/").text) == is_final
             is_shown = STATES.index(state) >= STATES.index(shown)
             for path in ("/", theirs):
                 for client in (anybody, team):

@@ -207,3 +207,35 @@ def test_a_published_replay_plays(browser: Browser, tmp_path: Path) -> None:
             assert page.evaluate("document.querySelector('video').videoWidth") == 600
             assert trouble == []
             context.close()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (390, "light")])
+def test_a_long_board_finds_a_team_and_strikes_what_does_not_count(
+    browser: Browser, tmp_path: Path, width: int, scheme: Scheme
+) -> None:
+    made = begin(tmp_path)
+    with Store(made.url) as store:
+        for number in range(16):
+            end(store, enter(store, made, f"Team {number}", f"x{number}"), play(0.9), play(0.9))
+        store.rule(made.submissions["x3"], "off the board", "It read its goals")
+        store.rule(made.submissions["x4"], "unranked", "a baseline")
+        store.tell("It closes two days later.")
+    how = {"viewport": {"width": width, "height": 800}, "color_scheme": scheme}
+    with served(made) as address:
+        context, page, trouble = opened(browser, address, **how)
+        page.goto("/")
+        check(page)
+        rows = page.locator(".board tbody tr:visible")
+        expect(rows).to_have_count(16)
+        page.get_by_label("Find a team").fill("team 1")
+        expect(rows).to_have_count(7)
+        page.get_by_label("Find a team").fill("nobody")
+        expect(rows).to_have_count(0)
+        page.get_by_label("Find a team").fill("")
+        expect(rows).to_have_count(16)
+        expect(page.locator(".struck")).to_have_count(1)
+        log_in(page, made.teams["Team 5"])
+        page.goto(f"/submissions/{made.submissions['x5']}")
+        check(page)
+        assert trouble == []
+        context.close()

@@ -6,6 +6,19 @@
     if (words && !window.confirm(words)) event.preventDefault();
   });
 
+  function find() {
+    const field = document.querySelector("[data-find]");
+    if (!field) return;
+    field.parentElement.hidden = false;
+    field.addEventListener("input", function () {
+      const wanted = field.value.trim().toLowerCase();
+      document.querySelectorAll(field.dataset.find).forEach(function (row) {
+        row.hidden = !row.querySelector("th").textContent.toLowerCase().includes(wanted);
+      });
+    });
+  }
+  find();
+
   if (!window.EventSource) return;
   const LEAST_MS = 2000; // between two times that the page is drawn anew
   let drawn = Date.now(), planned = 0;
@@ -34,12 +47,13 @@
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
     const main = document.getElementById("main"), other = fresh.getElementById("main");
     const isUsed = main.contains(document.activeElement) ||
-      Array.from(main.querySelectorAll("textarea, video")).some(function (each) {
+      Array.from(main.querySelectorAll("textarea, video, input[type=search]")).some(function (each) {
         return each.value || each.paused === false;
       });
     if (!other || isUsed) return;
     const opened = Array.from(main.querySelectorAll("details"), function (each) { return each.open; });
     main.replaceChildren(...other.childNodes);
+    find();
     main.querySelectorAll("details").forEach(function (each, place) { each.open = Boolean(opened[place]); });
     document.body.dataset.version = fresh.body.dataset.version;
     drawn = Date.now();

@@ -1,0 +1,56 @@
+"""News: what the organiser tells everybody, on the page."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from reglue.errors import BadArgument, UnknownName, printable
+from reglue_competition.store import schema
+from reglue_competition.store.database import Transaction
+from reglue_competition.store.events import Events
+from reglue_competition.store.records import News
+
+MOST_TEXT = 1000  # characters
+
+_TOLD, _REMOVED = "news", "news removed"
+"""Kinds of events, which are all that is kept of news."""
+
+
+class Newspaper(Events):
+    """The part of the store by which the organiser speaks to everybody."""
+
+    def tell(self, text: str) -> None:
+        """Put a text on the page. Raises BadArgument."""
+        text = " ".join(printable(text).split())
+        if not 0 < len(text) <= MOST_TEXT:
+            raise BadArgument(
+                got=f"news of {len(text):,} characters", wanted=f"1 to {MOST_TEXT:,} printable ones"
+            )
+        self.note(_TOLD, text=text)
+
+    def remove_news(self, number: int) -> None:
+        """Take a text off the page; its event stays. Raises UnknownName."""
+
+        def remove(transaction: Transaction) -> None:
+            known = [each.id for each in _news(transaction.connection)]
+            if number not in known:
+                raise UnknownName("news with the number", str(number), map(str, known))
+            transaction.note(_REMOVED, news=number)
+
+        self._database.write(remove)
+
+    def news(self) -> list[News]:
+        """What is on the page, the newest first."""
+        return self._database.read(_news)
+
+
+def _news(connection: sa.Connection) -> list[News]:
+    columns = schema.events.c
+    query = sa.select(schema.events).where(columns.kind.in_((_TOLD, _REMOVED)))
+    rows = connection.execute(query.order_by(columns.id.desc())).all()
+    removed = {row.detail["news"] for row in rows if row.kind == _REMOVED}
+    return [
+        News(row.id, row.at, row.detail["text"])
+        for row in rows
+        if row.kind == _TOLD and row.id not in removed
+    ]
