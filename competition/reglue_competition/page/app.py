@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 import reglue_bench
-from reglue.errors import StoreFailed, TokenRefused, UsageError
+from reglue.errors import EntryRefused, StoreFailed, TokenRefused, UsageError
+from reglue_bench.formatting import listed
 from reglue_competition.page.live import Live
 from reglue_competition.page.readers import NOBODY, Readers, Who
 from reglue_competition.page.security import Guarded, LoginLimit
@@ -225,8 +227,21 @@ class Page:
             who,
             submissions=views,
             phases=self._phases(),
+            left=self._left(who),
             appeals=list(appeals)[::-1],
         )
+
+    def _left(self, who: Who) -> str:
+        """What a team may still enter."""
+        assert isinstance(who.bearer, Team)
+        try:
+            left = self._site.store.quotas_left(who.bearer, datetime.now(UTC))
+        except EntryRefused as refused:
+            return f"Nothing can be entered: {refused}."
+        if not left:
+            return "You may enter as many as you like."
+        quotas = listed([f"{rest} of {most} {what}" for what, (rest, most) in left.items()])
+        return f"You may still enter {quotas}."
 
     def _organiser(self, request: Request) -> Response:
         who = self._readers.who(request)

@@ -38,10 +38,7 @@ def check_quotas(
     that broke an agent may have seen something.
     """
     columns = schema.submissions.c
-    today = datetime.combine(now.astimezone(UTC).date(), time(), UTC)
-    # What a clock that was set back put into days to come fills no quota of this one.
-    is_todays = sa.and_(columns.queued_at >= today, columns.queued_at < today + timedelta(days=1))
-    count = _count(connection, team.name, columns.status == "withdrawn", is_todays)
+    count = _count(connection, team.name, columns.status == "withdrawn", _on_day(now))
     if count >= MOST_WITHDRAWN:
         raise EntryRefused(
             f"{team.name} left {count} submissions today (UTC) before they began, wanted fewer "
@@ -56,26 +53,58 @@ def check_quotas(
             f"fewer than {MOST_BROKEN}: ask the organiser to have one of them played again "
             "(`reglue competition replay`), and join by its name"
         )
-    for key, only, what in (
-        ("at_once", columns.status.in_(UNFINISHED), "that wait or play"),
-        ("a_day", is_todays, "entered today (UTC): the next day begins at 00:00 UTC"),
-        ("in_all", sa.true(), "in this phase"),
-    ):
-        counted = (of_phase, columns.status.not_in(FREE), only)
-        count = _count(connection, team.name, *counted)
+    for key, count in _counts(connection, team, phase, now).items():
         if phase[key] is None or count < phase[key]:
             continue
         has = str(count)
         if key == "at_once":
-            names = connection.scalars(_of_team(columns.name, team.name, *counted))
+            waiting = (of_phase, columns.status.in_(UNFINISHED))
+            names = connection.scalars(_of_team(columns.name, team.name, *waiting))
             has = (
                 f"{', '.join(map(repr, names))}: wait until one has ended, or join by its name to "
                 "go on with it"
             )
         raise EntryRefused(
-            f"phase {phase['name']} allows a team {phase[key]} submissions {what}; {team.name} has "
-            f"{has}"
+            f"phase {phase['name']} allows a team {phase[key]} submissions {_ALLOWED[key]}; "
+            f"{team.name} has {has}"
         )
+
+
+def quotas_left(
+    connection: sa.Connection, team: Team, phase: sa.RowMapping, now: datetime
+) -> dict[str, tuple[int, int]]:
+    """How many a team may still enter, and how many in all, by each quota that there is."""
+    counts = _counts(connection, team, phase, now).items()
+    quotas = {key: (max(0, phase[key] - n), phase[key]) for key, n in counts if phase[key]}
+    return {_LEFT[key]: left for key, left in quotas.items()}
+
+
+_ALLOWED = {
+    "at_once": "that wait or play",
+    "a_day": "entered today (UTC): the next day begins at 00:00 UTC",
+    "in_all": "in this phase",
+}
+_LEFT = {"at_once": "at once", "a_day": "today (UTC)", "in_all": "in this phase"}
+
+
+def _counts(
+    connection: sa.Connection, team: Team, phase: sa.RowMapping, now: datetime
+) -> dict[str, int]:
+    """What counts against each quota."""
+    columns = schema.submissions.c
+    only = {"at_once": columns.status.in_(UNFINISHED), "a_day": _on_day(now), "in_all": sa.true()}
+    counted = (columns.phase_id == phase["id"], columns.status.not_in(FREE))
+    return {key: _count(connection, team.name, *counted, each) for key, each in only.items()}
+
+
+def _on_day(now: datetime) -> sa.ColumnElement[bool]:
+    """Entered on that day, in UTC: what a clock that was set back put into days to come is not."""
+    queued, today = schema.submissions.c.queued_at, _midnight(now)
+    return sa.and_(queued >= today, queued < today + timedelta(days=1))
+
+
+def _midnight(now: datetime) -> datetime:
+    return datetime.combine(now.astimezone(UTC).date(), time(), UTC)
 
 
 def has_own_cells(connection: sa.Connection, team: Team, phase: sa.RowMapping) -> bool:

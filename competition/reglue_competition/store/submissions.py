@@ -27,6 +27,7 @@ from reglue_competition.store.quotas import (
     check_quotas,
     has_own_cells,
     phase_to_enter,
+    quotas_left,
 )
 from reglue_competition.store.records import FINAL, UNFINISHED, Run, Status, Submission, Team
 
@@ -86,6 +87,12 @@ class Submissions(Events):
             return _known(to, key)
 
         return self._database.write(entered)
+
+    def quotas_left(self, team: Team, now: datetime) -> dict[str, tuple[int, int]]:
+        """How many a team may still enter into the phase that is open, and how many in all, by
+        each quota. Raises EntryRefused if none is open.
+        """
+        return self._database.read(lambda to: quotas_left(to, team, phase_to_enter(to, now), now))
 
     def submissions(
         self,

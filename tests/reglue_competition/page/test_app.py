@@ -406,6 +406,17 @@ def test_a_page_that_is_behind_shows_nothing_of_a_phase_that_is_open_again(
         assert team.get(theirs).status_code == 200
 
 
+def test_a_team_reads_what_it_may_still_enter(tmp_path: Path, opened: Open) -> None:
+    made = begin(tmp_path, in_practice(quotas={"a_day": 3}))
+    with Store(made.url) as store:
+        enter(store, made, "Ada", "x")
+        client = opened(made)
+        text = log_in(client, made.teams["Ada"]).text
+        assert "You may still enter 0 of 1 at once and 2 of 3 today (UTC)." in text
+        store.close_phase("warm-up")
+        assert "Nothing can be entered: no phase is open" in client.get("/team").text
+
+
 def test_news_stand_above_the_leaderboard_the_newest_first(tmp_path: Path, opened: Open) -> None:
     made = begin(tmp_path)
     with Store(made.url) as store:

@@ -77,6 +77,23 @@ def test_a_quota_of_a_day_begins_anew_at_midnight_utc(store: Store) -> None:
     store.enter(team, "c", NOON + timedelta(hours=12))
 
 
+def test_a_team_knows_what_it_may_still_enter(store: Store) -> None:
+    team = opened(store, a_day=3, at_once=1, in_all=4)
+    assert store.quotas_left(team, NOON) == {
+        "at once": (1, 1),
+        "today (UTC)": (3, 3),
+        "in this phase": (4, 4),
+    }
+    ended(store, team, "a", NOON, "finished")
+    ended(store, team, "b", NOON, "broken")
+    store.enter(team, "c", NOON)
+    assert [*store.quotas_left(team, NOON).values()] == [(0, 1), (1, 3), (2, 4)]
+    assert [*store.quotas_left(team, NOON + timedelta(days=1)).values()] == [(0, 1), (3, 3), (2, 4)]
+    store.close_phase("public")
+    with raises(EntryRefused, "competition is over"):
+        store.quotas_left(team, NOON)
+
+
 def test_a_clock_that_was_set_back_leaves_a_day_its_quota(store: Store) -> None:
     team = opened(store, a_day=1)
     ended(store, team, "tomorrow's", NOON + timedelta(days=1), "finished")
