@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _PAGE = 1000  # events that are read at once
 _FOLLOW_S = 1.0  # between two looks at the log
+_SHOWN = 200  # submissions in a table for people
 
 
 def status(folder: Folder, json: AsJson = False) -> None:
@@ -124,6 +125,10 @@ def runs(
     folder: Folder,
     phase: Annotated[str | None, Option(metavar="NAME", help="only this phase's")] = None,
     team: Annotated[str | None, Option(metavar="NAME", help="only this team's")] = None,
+    last: Annotated[
+        int | None,
+        Option(metavar="N", min=1, help="only the newest N (default: 200; JSON has all)"),
+    ] = None,
     json: AsJson = False,
 ) -> None:
     """Show the submissions in the order in which they were entered, with their runs' scores.
@@ -133,8 +138,9 @@ def runs(
     Exit codes: 0 shown; 1 the database is away; 2 wrong usage; 130 interrupted.
     """
     with read_folder(folder).store() as store:
-        submissions = store.submissions(phase, team)
+        every = store.submissions(phase, team)
         played = store.runs(with_results=json)
+    submissions = every[-(last or (len(every) if json else _SHOWN)) :]
     if json:
         print_json(
             [
@@ -144,7 +150,10 @@ def runs(
             ]
         )
     else:
-        _print_submissions("submissions", submissions, played)
+        shown = {each.id for each in submissions}
+        less = f", the newest {len(shown)} of {len(every):,}" if len(shown) < len(every) else ""
+        runs_ = [run for run in played if run.submission in shown]
+        _print_submissions(f"submissions{less}", submissions, runs_)
 
 
 def export(

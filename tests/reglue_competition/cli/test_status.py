@@ -192,6 +192,16 @@ def test_a_server_that_runs_is_asked_to_open_a_phase(folder: Path, say: Say) -> 
     assert say("competition", "open", str(folder), "practice").stdout == "practice is open\n"
 
 
+def test_the_newest_submissions_are_shown(folder: Path, say: Say, played: tuple[str, str]) -> None:
+    first, second = played
+    words = ("competition", "runs", str(folder), "--last", "1")
+    said = say(*words).stdout
+    assert "the newest 1 of 2" in said
+    assert (first in said, second in said) == (False, True)
+    assert [each["id"] for each in json.loads(say(*words, "--json").stdout)] == [second]
+    assert "the newest" not in say(*words[:3]).stdout
+
+
 def test_events_are_lines_that_a_program_follows(folder: Path, say: Say) -> None:
     words = ("competition", "events", str(folder))
     before = [json.loads(line) for line in say(*words).stdout.splitlines()]
