@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,6 +24,7 @@ from reglue_competition.runs.submission import SubmittedBenchmark
 from reglue_competition.store import Run, Store
 from reglue_competition.store.database import sqlite_url
 from reglue_competition.store.migrate import migrate
+from reglue_competition.store.server_lock import ServerLock
 from tests.cheats.cheat_pairs import HERE, IN_PROCESSES, LATE_S, NAME, STEP_S, Pair, note
 from tests.cheats.cheat_world import Player
 from tests.cheats.connected import CONNECTED, Connecting, connecting
@@ -182,10 +183,10 @@ def _hosting(folder: Path, kinds: Sequence[str], numbers: Sequence[int]) -> Iter
     def clock() -> datetime:
         return datetime.now(UTC)
 
-    with Store(url, clock=clock) as store:
+    with Store(url, clock=clock) as store, closing(ServerLock(url)) as lock:
         store.apply(made)
         hosted = _InProcesses if set(IN_PROCESSES) & set(kinds) else _Hosted
-        server = Hosting(hosted(CompetitionFolder(folder, made), secrets), store, clock)
+        server = Hosting(hosted(CompetitionFolder(folder, made), secrets), store, lock, clock)
         try:
             server.queue.tick()
             yield server

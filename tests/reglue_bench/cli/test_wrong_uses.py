@@ -156,7 +156,8 @@ def entries(folder: Path) -> dict[Path, bytes]:
     return {
         path: path.read_bytes() if path.is_file() and "sqlite" not in path.name else b""
         for path in folder.rglob("*")
-        if path.name not in {"lock", "server.lock", "runs"} and "__pycache__" not in path.parts
+        if path.name not in {"lock", "runs"} and path.suffix != ".lock"
+        if "__pycache__" not in path.parts
     }
 
 
