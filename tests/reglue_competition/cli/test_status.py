@@ -218,9 +218,10 @@ def test_events_are_lines_that_a_program_follows(folder: Path, say: Say) -> None
                 lines = [json.loads(following.stdout.readline()) for _ in range(2)]
                 kinds = [(each["kind"], each["team"]) for each in lines]
                 assert kinds == [("team added", name), ("token made", name)]
-        finally:
             following.send_signal(signal.SIGINT)
             assert following.wait(PATIENCE_S) == 130
+        finally:
+            following.kill()
 
 
 def test_news_are_told_shown_and_removed(folder: Path, say: Say) -> None:
