@@ -15,11 +15,11 @@ PATIENCE_S = 10.0
 
 
 @contextmanager
-def nothing_left() -> Iterator[None]:
-    """Fail if threads or child processes that began within are still there soon after."""
+def nothing_left(within_s: float = PATIENCE_S) -> Iterator[None]:
+    """Fail if threads or child processes that began within are still there so long after."""
     threads, children = {*threading.enumerate()}, child_processes()
     yield
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + within_s
     for thread in {*threading.enumerate()} - threads:
         thread.join(max(0.0, deadline - time.monotonic()))
     left = [_told(thread) for thread in {*threading.enumerate()} - threads]

@@ -10,7 +10,7 @@ from tests.glue_server.conformance.thread_clients import Play, ThreadClients
 from tests.leftovers import nothing_left
 
 BRIEF_S = 5.0  # what waits in vain waits that long
-PATIENCE_S = 60.0
+PATIENCE_S = 15.0  # also for how long a client looks for a server that has left
 
 
 def verdicts(
@@ -18,7 +18,7 @@ def verdicts(
 ) -> dict[str, Verdict]:
     """What becomes of these checks."""
     checks = [check for name in names for check in checks_of(role, name)]
-    with nothing_left(), TcpProxy() as proxy:
+    with nothing_left(3 * PATIENCE_S), TcpProxy() as proxy:
         harness = Harness(role, ThreadClients(play), proxy, timeout_s=patience_s)
         return {each.name: each for each in run_checks(checks, [harness], lambda _: None)}
 

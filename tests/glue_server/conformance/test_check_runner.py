@@ -30,7 +30,7 @@ from tests.error_facts import raises
 from tests.glue_server.conformance.thread_clients import ThreadClients, session_of
 from tests.leftovers import nothing_left
 
-PATIENCE_S = 60.0
+PATIENCE_S = 10.0
 GOOD = session_of(ConformanceAgent)
 
 DYING = f"""
