@@ -16,7 +16,7 @@ _TOLD, _REMOVED = "news", "news removed"
 """Kinds of events, which are all that is kept of news."""
 
 
-class Newspaper(Events):
+class Announcements(Events):
     """The part of the store by which the organiser speaks to everybody."""
 
     def tell(self, text: str) -> None:
