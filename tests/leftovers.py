@@ -20,10 +20,10 @@ def nothing_left(within_s: float = PATIENCE_S) -> Iterator[None]:
     threads, children = {*threading.enumerate()}, child_processes()
     yield
     deadline = time.monotonic() + within_s
-    for thread in {*threading.enumerate()} - threads:
-        thread.join(max(0.0, deadline - time.monotonic()))
-    left = [_told(thread) for thread in {*threading.enumerate()} - threads]
-    assert not left, "\n".join(["threads still run:", *left])
+    while (left := {*threading.enumerate()} - threads) and time.monotonic() < deadline:
+        for thread in left:  # each of which may begin another before it ends
+            thread.join(max(0.0, deadline - time.monotonic()))
+    assert not left, "\n".join(["threads still run:", *map(_told, left)])
     assert child_processes() <= children, "child processes still run, or nobody waited for them"
 
 
