@@ -1,7 +1,7 @@
 """Isolates an agent's program: as another user, in bubblewrap, or in a container.
 
 Each way keeps it from the run's folder, the cache, the host's secrets and the driver's
-process. Bubblewrap closes the network if the glue has Unix sockets.
+process. Bubblewrap and a container close the network if the glue has Unix sockets.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
-from glue_server.processes import loopback
 from glue_server.processes.bubblewrap import bubblewrap_words, shown_paths, within
 from glue_server.processes.children import bound
-from glue_server.processes.needed_paths import named_paths, needed_paths, python_paths
+from glue_server.processes.needed_paths import named_paths, needed_paths
 from reglue.errors import UsageError, setting
+from reglue.net.glue_socket import LOBBY
 from reglue.net.join_string import join_string, split_address
 
 Isolation: TypeAlias = Literal["none", "user", "bubblewrap", "container"]
@@ -47,6 +47,17 @@ class Launch:
     hidden: Sequence[Path] = ()  # files and folders that it must not see
     readable: Sequence[Path] = ()  # more that it may read than the system and its folder
     sockets: Path | None = None  # the folder of the glue's Unix sockets
+
+    @property
+    def by_socket(self) -> Mapping[str, str]:
+        """The environment of a program without a network; as it is if there are no sockets."""
+        if self.sockets is None:
+            return self.environment
+        there = join_string(self.environment["REGLUE_ADDRESS"], self.environment["REGLUE_TOKEN"])
+        host, _ = split_address(there.address)
+        name = there.tls_name or (host.strip("[]") if there.authority else "")
+        here = replace(there, address=f"unix:{self.sockets / LOBBY}", tls_name=name)
+        return {**self.environment, "REGLUE_ADDRESS": str(here) if here.authority else here.address}
 
 
 class Sandbox(Protocol):
@@ -165,13 +176,8 @@ class Bubblewrap:
 
         Raises UsageError for a file that root alone may read, if root starts it.
         """
-        home, command, environment = "/tmp/home", [*launch.command], launch.environment
-        needed = needed_paths(launch.command, environment, launch.folder)
-        if launch.sockets is not None:
-            lobby = str(launch.sockets / loopback.LOBBY)
-            environment = _by_loopback(environment)
-            command = [sys.executable, "-IS", loopback.__file__, lobby, *command]
-            needed += [*python_paths(), Path(loopback.__file__)]
+        home = "/tmp/home"
+        needed = needed_paths(launch.command, launch.environment, launch.folder)
         shown = shown_paths(needed, [*launch.readable, *filter(None, [launch.sockets])])
         if os.getuid() == 0 and (
             closed := _closed_to_others(launch, lambda path: bool(within(shown, [path])))
@@ -185,8 +191,8 @@ class Bubblewrap:
         words += ["--perms", "1777", "--dir", home, "--"]
         yield replace(
             launch,
-            command=[*words, *self._words_within(), *command],
-            environment=_at_home(environment, home),
+            command=[*words, *self._words_within(), *launch.command],
+            environment=_at_home(launch.by_socket, home),
             folder="/",
         )
 
@@ -218,8 +224,10 @@ class Container:
         assert engine is not None
         assert self._image is not None
         uid = _new_uid() if os.getuid() == 0 else os.getuid()
-        environment = _in_image(launch.environment)
-        words = [engine, "run", "--rm", "--init", "--name", name, "--network=host", "--read-only"]
+        environment = _in_image(launch.by_socket)
+        network = "host" if launch.sockets is None else "none"
+        words = [engine, "run", "--rm", "--init", "--name", name, f"--network={network}"]
+        words += ["--read-only"]
         words += ["--cap-drop=ALL", "--security-opt=no-new-privileges", "--ipc=private"]
         words += [f"--memory={_MEMORY_BYTES}b", f"--memory-swap={_MEMORY_BYTES}b"]
         words += [f"--pids-limit={_PROCESSES}"]
@@ -332,12 +340,3 @@ def _closed_to_others(launch: Launch, is_seen: Callable[[Path], bool]) -> str | 
                     "(chmod o+rX), put the program elsewhere"
                 )
     return None
-
-
-def _by_loopback(environment: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a program that dials the glue at its own loopback."""
-    there = join_string(environment["REGLUE_ADDRESS"], environment["REGLUE_TOKEN"])
-    host, _ = split_address(there.address)
-    name = there.tls_name or (host.strip("[]") if there.authority else "")
-    here = replace(there, address=loopback.ADDRESS, tls_name=name)
-    return {**environment, "REGLUE_ADDRESS": str(here) if here.authority else here.address}

@@ -15,7 +15,6 @@ from typing import Any, Self
 from grpc_health.v1 import health_pb2
 
 from glue_server.processes.interrupts import hurried
-from glue_server.processes.loopback import LOBBY
 from glue_server.rpc.admission import JOIN, Denied, Lobbies, Lobby, Places, PrivateLobby, Terms
 from glue_server.rpc.grpc_streams import Streams
 from glue_server.rpc.handlers import Caller, Handlers, Sessions
@@ -24,7 +23,7 @@ from glue_server.rpc.roles import SERVICES
 from glue_server.rpc.tls.server_certificate import ServerTls
 from glue_server.rpc.unix_listener import UnixListener, UnixSocketFolder
 from reglue.errors import UsageError
-from reglue.net.glue_socket import UNIX_SOCKET_DIR
+from reglue.net.glue_socket import LOBBY, UNIX_SOCKET_DIR
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, channel_options, grpc
 from reglue.net.join_string import JoinString, Transport, split_address, to_pem
 from reglue.v1 import lobby_pb2

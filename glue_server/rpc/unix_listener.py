@@ -24,8 +24,9 @@ from glue_server.rpc.connection import UnixConnection
 from glue_server.rpc.grpc_streams import HELLO_S
 from glue_server.rpc.roles import SERVICES
 from reglue.errors import UsageError, setting
-from reglue.net.glue_socket import FOLDER_PREFIX, HELLO_BYTES, LONGEST, UNIX_SOCKET_DIR
+from reglue.net.glue_socket import FOLDER_PREFIX, HELLO_BYTES, UNIX_SOCKET_DIR
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
+from reglue.net.join_string import LONGEST, socket_path
 from reglue.net.unix_socket import UnixSocket, UnixSocketEnded
 from reglue.v1 import lobby_pb2
 
@@ -211,6 +212,11 @@ def _made(place: Path, name_length: int, mode: int) -> Path:
         raise UsageError(
             f"a socket's path may have {LONGEST} bytes, and {place} is too long for that: "
             f"set {UNIX_SOCKET_DIR} to a folder of at most {most}"
+        )
+    if socket_path(f"unix:{folder}") is None:
+        raise UsageError(
+            f"{place} has characters that an address of gRPC cannot have: set {UNIX_SOCKET_DIR} "
+            "to a folder whose path has letters, digits, and none but -._~/+,@=: else"
         )
     try:
         folder.mkdir(mode=0o700)

@@ -114,14 +114,24 @@ def test_the_secret_is_the_glues_alone(docker: Docker, played: Played) -> None:
     assert not [value for value in values.values() if value in played.log]
 
 
-def test_a_program_of_a_bench_plays_in_a_container(
-    docker: Docker, played: Played, tmp_path: Path
+@pytest.mark.parametrize(
+    ("image", "agent"),
+    [
+        ("python", ["--agent", "sarsa"]),
+        ("cpp", ["--agent-cmd", "sh -c 'cat /proc/net/dev; exec sarsa_agent'"]),  # without Python
+    ],
+)
+def test_a_program_of_a_bench_plays_in_a_container_without_a_network(
+    docker: Docker, played: Played, tmp_path: Path, image: str, agent: list[str]
 ) -> None:
-    """The engine's network is not this machine's, so the bench is in it too."""
     words = [sys.executable, "-m", "reglue"]
-    words += "bench online:mountain-car --agent sarsa --runs 2 --episodes 2".split()
-    words += ["--sandbox", "container", "--sandbox-image", "reglue-agent-python"]
-    docker.beside(*words, "--out", str(tmp_path / "run"))
+    words += "bench online:mountain-car --runs 2 --episodes 2".split()
+    words += [*agent, "--sandbox", "container", "--sandbox-image", f"reglue-agent-{image}"]
+    docker(*words, "--out", str(tmp_path / "run"))
+    if image == "cpp":
+        log = (tmp_path / "run" / "agent.log").read_text(encoding="utf-8")
+        assert {line.split(":")[0].strip() for line in log.splitlines() if ": " in line} >= {"lo"}
+        assert "eth0" not in log
     result = json.loads((tmp_path / "run" / "result.json").read_text(encoding="utf-8"))
     assert result["complete"]
     assert result["agent"]["isolation"] == "container"

@@ -56,21 +56,36 @@ TEST(JoinString, EntriesComeInAnyOrder) {
   EXPECT_TRUE(join_string.authority.empty());
 }
 
+TEST(JoinString, MayNameAUnixSocket) {
+  const JoinString join_string = parse_join_string("reglue://unix:/run/reglue-1/lobby?token=a");
+  EXPECT_EQ(join_string.address, "unix:/run/reglue-1/lobby");
+  EXPECT_EQ(socket_path(join_string.address), "/run/reglue-1/lobby");
+  EXPECT_EQ(join_string.token, "a");
+  EXPECT_EQ(wanted_name(join_string), "localhost");
+  EXPECT_EQ(join_string_of(at("unix:/lobby")).address, "unix:/lobby");
+}
+
+TEST(JoinString, IsWantedByTheNameOfItsAddress) {
+  EXPECT_EQ(wanted_name({"[::1]:80", "", "", ""}), "::1");
+  EXPECT_EQ(wanted_name({"host:80", "", "", ""}), "host");
+  EXPECT_EQ(wanted_name({"unix:/lobby", "", "", "reglue"}), "reglue");
+}
+
 class BadJoinString : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(BadJoinString, IsRefused) { EXPECT_THROW(parse_join_string(GetParam()), UsageError); }
 
-INSTANTIATE_TEST_SUITE_P(All, BadJoinString,
-                         ::testing::Values("http://host:1", "reglue://host", "reglue://host:0",
-                                           "reglue://host:65536", "reglue://:1", "reglue://a b:1",
-                                           "reglue://host:1?",
-                                           "reglue://host:1?ca=", "reglue://host:1?ca=AAAA",
-                                           "reglue://host:1?ca=!", "reglue://host:1?token",
-                                           "reglue://host:1?token=a&token=b",
-                                           "reglue://host:1?later=1", "reglue://host:1?token=%4",
-                                           "reglue://host:1?token=%zz", "reglue://host:1?token=a#b",
-                                           "reglue://2001:db8::7:1", "reglue://[]:1",
-                                           vector().substr(0, 200), "reglue://host:1/path"));
+INSTANTIATE_TEST_SUITE_P(
+    All, BadJoinString,
+    ::testing::Values("http://host:1", "reglue://host", "reglue://host:0", "reglue://host:65536",
+                      "reglue://:1", "reglue://a b:1", "reglue://host:1?", "reglue://host:1?ca=",
+                      "reglue://host:1?ca=AAAA", "reglue://host:1?ca=!", "reglue://host:1?token",
+                      "reglue://host:1?token=a&token=b", "reglue://host:1?later=1",
+                      "reglue://host:1?token=%4", "reglue://host:1?token=%zz",
+                      "reglue://host:1?token=a#b", "reglue://2001:db8::7:1", "reglue://[]:1",
+                      vector().substr(0, 200), "reglue://host:1/path",
+                      "reglue://unix:", "reglue://unix:/", "reglue://unix:a", "reglue://unix:/a b",
+                      "reglue://unix:/a%20b", "reglue://unix:/" + std::string(107, 'a')));
 
 TEST(JoinString, NoMessageRepeatsAToken) {
   const std::string token = "nv0FQqLDsyS1ze8dM3xkXIw7TQGfZ4Jb";

@@ -6,7 +6,13 @@ import { join } from "node:path";
 import { afterEach, test } from "node:test";
 
 import { UsageError } from "../src/errors.js";
-import { joinString, splitAddress, trusting } from "../src/net/join_string.js";
+import {
+  joinString,
+  socketPath,
+  splitAddress,
+  trusting,
+  wantedName,
+} from "../src/net/join_string.js";
 import { block } from "./pages.js";
 
 const JOINED = block("proto/README.md", "text join-string").replaceAll("\n", "");
@@ -25,6 +31,15 @@ test("address and token default to the variables of the environment", () => {
   assert.equal(joinString({}).token, "from the environment");
   assert.equal(joinString({ token: "" }).token, "");
   assert.equal(joinString({ address: "reglue://a:1?token=a%2Bb+c=" }).token, "a+b c=");
+});
+
+test("a join string may name a Unix socket", () => {
+  const joined = joinString({ address: "reglue://unix:/run/reglue-1/lobby?token=a" });
+  assert.deepEqual([joined.address, joined.token], ["unix:/run/reglue-1/lobby", "a"]);
+  assert.equal(socketPath(joined.address), "/run/reglue-1/lobby");
+  assert.equal(wantedName(joined), "localhost");
+  assert.equal(wantedName({ ...joined, tlsName: "reglue" }), "reglue");
+  assert.equal(joinString({ address: "unix:/lobby" }).address, "unix:/lobby");
 });
 
 test("a join string may begin with a byte order mark", () => {
@@ -52,6 +67,11 @@ for (const [address, words] of [
   ["127.0.0.1:65536", /wanted host:port/],
   ["::1:80", /wanted host:port/],
   ["a:0", /wanted the port that the glue listens on/],
+  ["unix:lobby", /wanted host:port/],
+  ["unix:/", /wanted host:port/],
+  ["unix:/a%20b", /wanted host:port/],
+  [`unix:/${"a".repeat(107)}`, /of 108 bytes, wanted 107 at most/],
+  ["reglue://unix:/a b", /wanted host:port/],
   ["reglue://a:1?", /wanted reglue:/],
   ["http://a:1?token=b", /wanted reglue:/],
   ["reglue://a:1/path?token=b", /wanted reglue:/],

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from glue_server.processes import loopback
 from glue_server.processes.sandbox import Bubblewrap, Launch, choose_sandbox
+from glue_server.rpc.tls.authority import private_authority
 from reglue.errors import UsageError
+from reglue.net.join_string import JoinString, join_string
 from tests.error_facts import raises
 
 Program = Callable[[str, str], None]
@@ -89,11 +90,34 @@ def test_a_container_gets_what_an_image_can_use_and_is_removed_without_a_word(
 
 
 @pytest.mark.parametrize("has_sockets", [False, True])
+def test_a_container_has_no_network_where_there_are_unix_sockets(
+    tools: Program, launch: Launch, tmp_path: Path, *, has_sockets: bool
+) -> None:
+    tools("docker", "exit 0")
+    launch = replace(launch, sockets=tmp_path / "sockets" if has_sockets else None)
+    sandbox = choose_sandbox("container", launch, pytest.fail, image="agents")
+    with sandbox.enclosed(launch) as there:
+        words = [*there.command]
+    assert (f"--network={'none' if has_sockets else 'host'}") in words
+    assert (f"--volume={tmp_path}/sockets:{tmp_path}/sockets:ro" in words) is has_sockets
+    address = f"unix:{tmp_path}/sockets/lobby" if has_sockets else "127.0.0.1:9"
+    assert there.environment["REGLUE_ADDRESS"] == address
+
+
+def test_by_a_socket_the_certificate_is_the_addresss(launch: Launch, tmp_path: Path) -> None:
+    there = JoinString("[::1]:9", "secret", private_authority().authority)
+    environment = {"REGLUE_ADDRESS": str(there), "REGLUE_TOKEN": "secret"}
+    launch = replace(launch, environment=environment, sockets=tmp_path)
+    here = replace(there, address=f"unix:{tmp_path}/lobby", tls_name="::1")
+    assert join_string(launch.by_socket["REGLUE_ADDRESS"]) == here
+
+
+@pytest.mark.parametrize("has_sockets", [False, True])
 @pytest.mark.parametrize("uid", [0, 1000])
 def test_bubblewrap_closes_the_network_where_there_are_unix_sockets(
     launch: Launch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uid: int, *, has_sockets: bool
 ) -> None:
-    """Then the program dials a loopback of its own. What root starts is another user there."""
+    """Then the program dials a socket. What root starts is another user there."""
     monkeypatch.setattr(os, "getuid", lambda: uid)
     launch = replace(launch, sockets=tmp_path if has_sockets else None)
     with Bubblewrap().enclosed(launch) as there:
@@ -105,8 +129,7 @@ def test_bubblewrap_closes_the_network_where_there_are_unix_sockets(
     usr = outside.index("/usr")
     assert outside[usr - 1 : usr + 2] == ["--ro-bind", "/usr", "/usr"]
     assert ("setpriv" in inside) is (uid == 0)
-    assert (loopback.__file__ in inside) is has_sockets
     assert inside[-3:] == ["/bin/sh", "-c", "exit 0"]
     assert there.environment["HOME"] == "/tmp/home"
-    address = loopback.ADDRESS if has_sockets else "127.0.0.1:9"
+    address = f"unix:{tmp_path}/lobby" if has_sockets else "127.0.0.1:9"
     assert there.environment["REGLUE_ADDRESS"] == address

@@ -21,7 +21,7 @@ from glue_server.rpc import GlueServer
 from glue_server.rpc.unix_listener import UnixSocketFolder
 from reglue import connect
 from reglue.errors import UsageError
-from reglue.net.glue_socket import LONGEST
+from reglue.net.join_string import LONGEST
 from tests.error_facts import raises
 from tests.glue_server.playing import Follower
 from tests.glue_server.rpc.peers import PATIENCE_S, seated, ticket_of

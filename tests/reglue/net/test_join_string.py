@@ -16,11 +16,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reglue.errors import UsageError
+from reglue.errors import BadArgument, UsageError
 from reglue.net.join_string import (
+    LONGEST,
     JoinString,
     join_string,
     read_authority,
+    socket_path,
     split_address,
     split_der,
     to_pem,
@@ -59,7 +61,8 @@ hosts = st.one_of(
     st.ip_addresses(v=4).map(str),
     st.ip_addresses(v=6).map(lambda ip: f"[{ipaddress.ip_address(ip)}]"),
 )
-addresses = st.builds("{}:{}".format, hosts, st.integers(1, 65535))
+sockets = st.from_regex(r"/[A-Za-z0-9._~/+,@=:-]{0,40}[a-z]", fullmatch=True).map("unix:{}".format)
+addresses = st.builds("{}:{}".format, hosts, st.integers(1, 65535)) | sockets
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 
 invitations = st.one_of(
@@ -220,6 +223,28 @@ def test_a_wrong_string_is_not_repeated_at_length() -> None:
 @pytest.mark.parametrize(("address", "parts"), [("hub:0", ("hub", 0)), ("[::1]:80", ("[::1]", 80))])
 def test_an_address_has_a_host_and_a_port(address: str, parts: tuple[str, int]) -> None:
     assert split_address(address) == parts
+
+
+def test_a_unix_socket_takes_the_place_of_host_and_port() -> None:
+    assert join_string("reglue://unix:/run/lobby?token=t") == JoinString("unix:/run/lobby", "t")
+    assert join_string("unix:/run/lobby", "t") == JoinString("unix:/run/lobby", "t")
+    assert socket_path("unix:/run/lobby") == "/run/lobby"
+    assert socket_path("unix:4096") is None
+
+
+@pytest.mark.parametrize("path", ["lobby", "/", "/a b", "/a%20b", "/a?b", "//ü"])
+def test_a_path_that_grpc_would_read_otherwise_is_no_address(path: str) -> None:
+    with pytest.raises(UsageError):
+        join_string(f"unix:{path}")
+    with pytest.raises(UsageError):
+        join_string(f"reglue://unix:{path}")
+
+
+def test_a_path_of_a_socket_has_its_limit() -> None:
+    longest = "unix:/" + "a" * (LONGEST - 1)
+    assert join_string(longest).address == longest
+    with raises(BadArgument, f"{LONGEST + 1} bytes", f"{LONGEST} at most"):
+        join_string(f"{longest}a")
 
 
 # Certificates.

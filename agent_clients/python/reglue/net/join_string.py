@@ -23,6 +23,11 @@ _MOST_SHOWN = 20  # characters: a token that we make has 32
 
 _LAST_PORT = 65535  # grpc would take a larger number modulo 65536
 
+_SOCKET = re.compile(r"unix:(/[A-Za-z0-9._~/+,@=:-]+)")  # what grpc takes as it stands
+
+LONGEST = 107
+"""Bytes of a Unix socket's path (sun_path holds 108, with the zero behind it)."""
+
 
 @dataclass(frozen=True, slots=True)
 class JoinString:
@@ -30,10 +35,11 @@ class JoinString:
 
     As a string, the join string, it is `reglue://HOST:PORT?token=…`, with `ca=…` if the
     glue speaks TLS: the certificate of its authority, DER in URL-safe base64, and
-    `name=…` if the name in the server's certificate is not the address's.
+    `name=…` if the name in the server's certificate is not the address's. Where there is no
+    network, `unix:/PATH` stands for HOST:PORT: a Unix socket at which the glue's gRPC answers.
     """
 
-    address: str  # host:port
+    address: str  # host:port, or unix:/path
     token: str = ""
     authority: bytes = b""  # DER of its certificate, or of several; empty: no TLS
     tls_name: str = ""  # the name in the server's certificate; empty: the address's
@@ -57,7 +63,7 @@ def join_string(
     ca: str | Path | bytes | None = None,
     tls_name: str | None = None,
 ) -> JoinString:
-    """Read a join string, or `host:port`.
+    """Read a join string, `host:port`, or `unix:/path`.
 
     Address and token default to REGLUE_ADDRESS and REGLUE_TOKEN of the environment. The other
     arguments override what the join string says: `token`, `ca` (a file of the authority's
@@ -92,6 +98,12 @@ def split_address(address: str) -> tuple[str, int]:
     return host, int(port)
 
 
+def socket_path(address: str) -> str | None:
+    """The path of `unix:/path`; None for another address."""
+    found = _SOCKET.fullmatch(address)
+    return found[1] if found else None
+
+
 def _shown(text: str) -> str:
     """What a message may repeat of a string that may hold a token: at most its host."""
     scheme, found, rest = text.rpartition("://")
@@ -107,6 +119,12 @@ def _part(text: str) -> str:
 
 def _dialled(address: str) -> str:
     """`address`, if peers can dial it. Raises BadArgument."""
+    if (path := socket_path(address)) is not None:
+        if (size := len(os.fsencode(path))) > LONGEST:
+            raise BadArgument(
+                got=f"a Unix socket's path of {size} bytes", wanted=f"{LONGEST} at most"
+            )
+        return address
     if split_address(address)[1] == 0:
         raise BadArgument(got=f"address {address!r}", wanted="the port that the glue listens on")
     return address
@@ -121,13 +139,15 @@ def _parsed(text: str) -> JoinString:
         raise BadArgument(got=f"join string {_shown(text)}", wanted=_FORM) from None
     entries = dict(pairs)
     is_cut = "?" in text and not entries  # the authority may be missing
-    if parts.scheme != SCHEME or parts.path not in ("", "/") or parts.fragment or is_cut:
+    address = f"{parts.netloc}{parts.path}".removesuffix("/")
+    is_place = parts.path in ("", "/") or socket_path(address) is not None
+    if parts.scheme != SCHEME or not is_place or parts.fragment or is_cut:
         raise BadArgument(got=f"join string {_shown(text)}", wanted=_FORM)
     if len(entries) < len(pairs) or not entries.keys() <= {"ca", "name", "token"}:
         got = ", ".join(map(_part, (name for name, _ in pairs)))
         raise BadArgument(got=f"a join string with {got}", wanted="ca, name and token, each once")
     return JoinString(
-        address=_dialled(parts.netloc),
+        address=_dialled(address),
         token=entries.get("token", ""),
         authority=_decoded(entries["ca"]) if "ca" in entries else b"",
         tls_name=entries.get("name", ""),

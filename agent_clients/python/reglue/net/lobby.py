@@ -28,7 +28,13 @@ from reglue.errors import (
     setting,
 )
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, channel_options, grpc
-from reglue.net.join_string import JoinString, own_certificate, split_address, to_pem
+from reglue.net.join_string import (
+    JoinString,
+    own_certificate,
+    socket_path,
+    split_address,
+    to_pem,
+)
 from reglue.v1 import lobby_pb2, lobby_pb2_grpc
 from reglue.version import PROTOCOL_MAJOR, PROTOCOL_MINOR, sdk
 
@@ -95,7 +101,7 @@ def unix_socket_proof(secret: bytes, session: str, answered: int) -> bytes:
 def open_channel(join_string: JoinString, max_message_bytes: int) -> grpc.Channel:
     """A channel to the address of a join string, with TLS if it names an authority."""
     options: list[tuple[str, int | str]] = [*channel_options(max_message_bytes)]
-    if join_string.address.rpartition(":")[0] in _LOOPBACK:  # `http_proxy` is not meant for these
+    if _is_near(join_string.address):  # `http_proxy` is not meant for these
         options.append(("grpc.enable_http_proxy", 0))
     if not join_string.authority:
         return grpc.insecure_channel(join_string.address, options)
@@ -177,13 +183,18 @@ def _unreachable(
     )
 
 
+def _is_near(address: str) -> bool:
+    """Whether it is of this host."""
+    return socket_path(address) is not None or address.rpartition(":")[0] in _LOOPBACK
+
+
 def _by_proxy(address: str) -> str:
     """What to know if gRPC dials an address through a proxy that the environment names; or ""."""
     host = address.rpartition(":")[0]
     names = [name for name in _PROXIES if os.environ.get(name)]
     exceptions = next(filter(None, map(os.environ.get, _NO_PROXIES)), "")
     is_excepted = any(_includes(each.strip(), host.strip("[]")) for each in exceptions.split(","))
-    if host in _LOOPBACK or not names or is_excepted:
+    if _is_near(address) or not names or is_excepted:
         return ""
     return f"; {names[0]} is set and no_proxy lacks {host}, so a proxy was asked for it"
 
@@ -239,18 +250,39 @@ def tls_trouble(join_string: JoinString, timeout_s: float) -> WrongTls | None:
 
 def _shut_after_handshake(join_string: JoinString, timeout_s: float) -> bool:
     """Whether the glue ends the connection without a word. Raises OSError, ValueError."""
-    host, port = split_address(join_string.address)
-    host = host.strip("[]")
-    with socket.create_connection((host, port), timeout=timeout_s) as connection:
+    with _connected(join_string.address, timeout_s) as connection:
         family, address = connection.family, connection.getpeername()
     # Wrapped before it is connected: Python leaves a connection open that is reset before it is
     # wrapped (`SSLSocket._create`).
     context = _context(join_string.authority)
-    name = join_string.tls_name or host
+    name = _wanted_name(join_string)
     with context.wrap_socket(socket.socket(family), server_hostname=name) as connection:
         connection.settimeout(timeout_s)
         connection.connect(address)
         return bool(join_string.authority) and not connection.recv(1)
+
+
+def _connected(address: str, timeout_s: float) -> socket.socket:
+    """Raises OSError."""
+    if (path := socket_path(address)) is None:
+        host, port = split_address(address)
+        return socket.create_connection((host.strip("[]"), port), timeout=timeout_s)
+    connection = socket.socket(socket.AF_UNIX)
+    connection.settimeout(timeout_s)
+    try:
+        connection.connect(path)
+    except OSError:
+        connection.close()
+        raise
+    return connection
+
+
+def _wanted_name(join_string: JoinString) -> str:
+    """The name that the glue's certificate is to have; a Unix socket's is gRPC's own choice."""
+    if join_string.tls_name:
+        return join_string.tls_name
+    is_socket = socket_path(join_string.address) is not None
+    return "localhost" if is_socket else split_address(join_string.address)[0].strip("[]")
 
 
 def _of_ours(join_string: JoinString) -> WrongTls:
@@ -309,7 +341,7 @@ def _of_certificate(error: ssl.SSLCertVerificationError, join_string: JoinString
                 f"present join string (or {setting('ca', 'FILE')}), or somebody else answers there"
             )
         case code if code in _OTHER_NAME:
-            name = join_string.tls_name or split_address(join_string.address)[0]
+            name = _wanted_name(join_string)
             return (
                 f"{whose} is not made out to {name!r}: give the name that it is made out to "
                 f"({setting('tls_name', 'NAME')}), or use the host's join string"

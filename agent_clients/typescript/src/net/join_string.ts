@@ -4,10 +4,11 @@ import { readFileSync } from "node:fs";
 import { createSecureContext, type SecureContext } from "node:tls";
 
 import { UsageError } from "../errors.js";
+import { LONGEST_PATH } from "./unix_socket.js";
 
 /** Where a glue listens, and how to join it. */
 export interface JoinString {
-  /** host:port. */
+  /** host:port, or unix:/path of a Unix socket at which the glue's gRPC answers. */
   readonly address: string;
   readonly token: string;
   /** DER of the authority's certificate, or of several; empty: no TLS. */
@@ -18,7 +19,7 @@ export interface JoinString {
 
 /** Options besides the address; they override the join string. */
 export interface JoinOptions {
-  /** host:port or a join string; REGLUE_ADDRESS by default. */
+  /** host:port, unix:/path or a join string; REGLUE_ADDRESS by default. */
   readonly address?: string | undefined;
   /** By default the join string's, else REGLUE_TOKEN. */
   readonly token?: string | undefined;
@@ -30,11 +31,12 @@ export interface JoinOptions {
 
 const FORM = "reglue://HOST:PORT?ca=…&name=…&token=…";
 const HOST = /^(?:[^\s/?#@:[\]]+|\[[^\s/?#@[\]]*:[^\s/?#@[\]]*\])$/;
+const SOCKET = /^unix:(\/[A-Za-z0-9._~/+,@=:-]+)$/; // what gRPC takes as it stands
 const LAST_PORT = 65535;
 const MAX_PART = 20; // characters of a part that errors repeat: a token that a glue makes has 32
 
 /**
- * The join string of `reglue://…` or `host:port`, overridden by the other options.
+ * The join string of `reglue://…`, `host:port` or `unix:/path`, overridden by the other options.
  *
  * Address and token default to REGLUE_ADDRESS and REGLUE_TOKEN. Throws UsageError.
  */
@@ -70,14 +72,31 @@ export function splitAddress(address: string): { host: string; port: number } {
   return { host: host.replace(/^\[|\]$/g, ""), port: Number(port) };
 }
 
+/** The path of `unix:/path`; undefined for another address. */
+export function socketPath(address: string): string | undefined {
+  return SOCKET.exec(address)?.[1];
+}
+
+/** The name that the glue's certificate is to have; of a Unix socket it is gRPC's own choice. */
+export function wantedName(where: JoinString): string {
+  if (where.tlsName !== "") return where.tlsName;
+  return socketPath(where.address) === undefined ? splitAddress(where.address).host : "localhost";
+}
+
 function plain(address: string): JoinString {
-  splitAddress(address);
+  const path = socketPath(address);
+  if (path === undefined) splitAddress(address);
+  else if (path.length > LONGEST_PATH) {
+    const got = `got a Unix socket's path of ${path.length} bytes`;
+    throw new UsageError(`${got}, wanted ${LONGEST_PATH} at most`);
+  }
   return { address, token: "", authority: new Uint8Array(), tlsName: "" };
 }
 
 /** A join string. Unknown entries are refused: one may name an authority to trust. */
 function parsed(text: string): JoinString {
-  const [, address, query] = /^reglue:\/\/([^/?#]*)\/?(?:\?([^#]*))?$/i.exec(text) ?? [];
+  const [, address, query] =
+    /^reglue:\/\/([^/?#]*|unix:\/[^?#]*?)\/?(?:\?([^#]*))?$/i.exec(text) ?? [];
   if (address === undefined || query === "") {
     throw new UsageError(`got join string ${withoutSecrets(text)}, wanted ${FORM}`);
   }

@@ -20,7 +20,7 @@ import {
   type Ticket,
   TicketSchema,
 } from "../gen/reglue/v1/lobby_pb.js";
-import { type JoinString, splitAddress, trusting } from "./join_string.js";
+import { type JoinString, socketPath, splitAddress, trusting } from "./join_string.js";
 import type { Log } from "./log.js";
 import { backoff, pause } from "./reconnect.js";
 import { tlsTrouble } from "./tls_diagnosis.js";
@@ -64,7 +64,8 @@ export function openClient(where: JoinString, maxMessageBytes: number): Client {
     "grpc.service_config_disable_resolution": 1,
     "grpc.use_local_subchannel_pool": 1, // a try that failed must not delay the next one
   };
-  if (LOOPBACK.includes(splitAddress(where.address).host)) {
+  const isSocket = socketPath(where.address) !== undefined;
+  if (isSocket || LOOPBACK.includes(splitAddress(where.address).host)) {
     options["grpc.enable_http_proxy"] = 0; // `http_proxy` does not apply to loopback
   }
   if (where.authority.length === 0) {

@@ -8,7 +8,14 @@ import { isIP } from "node:net";
 import { connect } from "node:tls";
 
 import { WrongTls } from "../errors.js";
-import { type JoinString, ownCertificate, splitAddress, trusting } from "./join_string.js";
+import {
+  type JoinString,
+  ownCertificate,
+  socketPath,
+  splitAddress,
+  trusting,
+  wantedName,
+} from "./join_string.js";
 
 const OTHER_AUTHORITY = [
   "UNABLE_TO_GET_ISSUER_CERT",
@@ -59,13 +66,12 @@ type Outcome = "done" | "late" | "shut" | Error;
 
 /** A TLS handshake like gRPC's; without an authority to trust it checks no certificate. */
 function shakeHands(where: JoinString, timeoutMs: number): Promise<Outcome> {
-  const { host, port } = splitAddress(where.address);
+  const [path, name] = [socketPath(where.address), wantedName(where)];
   const isTls = where.authority.length > 0;
   return new Promise((resolve) => {
     const socket = connect({
-      host,
-      port,
-      servername: where.tlsName || (isIP(host) ? "" : host), // none is sent for an address
+      ...(path === undefined ? splitAddress(where.address) : { path }),
+      servername: where.tlsName || (isIP(name) ? "" : name), // none is sent for an address
       ALPNProtocols: ["h2"],
       rejectUnauthorized: isTls,
       ...(isTls ? { secureContext: trusting(where.authority) } : {}),
@@ -92,9 +98,8 @@ function wrongTls(error: NodeJS.ErrnoException, where: JoinString): WrongTls | u
     return new WrongTls(`${whose} is not signed by the authority that you trust: ${wanted}`);
   }
   if (code === "ERR_TLS_CERT_ALTNAME_INVALID") {
-    const name = where.tlsName || splitAddress(where.address).host;
     const wanted = "give the name that it is made out to (tlsName), or use the host's join string";
-    return new WrongTls(`${whose} is not made out to ${name}: ${wanted}`);
+    return new WrongTls(`${whose} is not made out to ${wantedName(where)}: ${wanted}`);
   }
   if (code === "CERT_HAS_EXPIRED" || code === "CERT_NOT_YET_VALID") {
     const when = code === "CERT_HAS_EXPIRED" ? "has expired" : "is not valid yet";

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "net/join/openssl_deleter.h"
+#include "net/streams/unix_socket_stream.h"
 #include "reglue/errors.h"
 #include "text.h"
 
@@ -57,6 +58,13 @@ std::string trimmed(std::string_view text) {
 
 /// `address`, if it is valid.
 std::string dialled(std::string_view address) {
+  if (const auto path = socket_path(address)) {
+    if (path->size() > kLongestPath) {
+      throw UsageError("got a Unix socket's path of " + std::to_string(path->size()) +
+                       " bytes, wanted " + std::to_string(kLongestPath) + " at most");
+    }
+    return std::string(address);
+  }
   if (split_address(address).second == 0) {
     throw UsageError("got address " + without_secrets(address) +
                      ", wanted the port that the glue listens on");
@@ -174,6 +182,23 @@ JoinString parse_join_string(std::string_view text) {
     }
   }
   return join_string;
+}
+
+std::optional<std::string> socket_path(std::string_view address) {
+  constexpr std::string_view kUnix = "unix:/";
+  constexpr std::string_view kTaken =  // by gRPC, as it stands
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._~/+,@=:-";
+  if (address.substr(0, kUnix.size()) != kUnix || address.size() == kUnix.size()) return {};
+  if (address.find_first_not_of(kTaken) != address.npos) return {};
+  return std::string(address.substr(kUnix.size() - 1));
+}
+
+std::string wanted_name(const JoinString& join_string) {
+  if (!join_string.tls_name.empty()) return join_string.tls_name;
+  if (socket_path(join_string.address)) return "localhost";
+  const auto [host, port] = split_address(join_string.address);
+  const std::size_t first = host.find_first_not_of('[');
+  return host.substr(first, host.find(']') - first);
 }
 
 std::pair<std::string, std::uint16_t> split_address(std::string_view address) {

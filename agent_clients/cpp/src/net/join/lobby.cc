@@ -37,7 +37,10 @@ std::string proof(const char* what, const std::string& secret, const std::string
   return {reinterpret_cast<char*>(digest), size};
 }
 
-bool is_loopback(const std::string& host) {
+/// Whether it is of this host.
+bool is_near(const std::string& address) {
+  if (socket_path(address)) return true;
+  const std::string host = split_address(address).first;
   return host == "localhost" || host == "127.0.0.1" || host == "[::1]";
 }
 
@@ -107,7 +110,7 @@ std::shared_ptr<grpc::Channel> open_channel(const JoinString& join_string,
                                             std::size_t max_message_bytes) {
   quieten_grpc(static_cast<gpr_log_severity>(GPR_LOG_SEVERITY_ERROR + 1));
   grpc::ChannelArguments options = arguments(max_message_bytes);
-  if (is_loopback(split_address(join_string.address).first)) {
+  if (is_near(join_string.address)) {
     options.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // `http_proxy` does not apply to loopback
   }
   if (join_string.authority.empty()) {

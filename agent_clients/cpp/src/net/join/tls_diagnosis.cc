@@ -7,9 +7,11 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <memory>
+#include <utility>
 
 #include "net/join/join_string.h"
 #include "net/join/openssl_deleter.h"
@@ -59,8 +61,21 @@ bool is_ready(int fd, short events, Clock::time_point until) {
   return ::poll(&waited, 1, left > 0 ? static_cast<int>(left) : 0) > 0;
 }
 
+/// A connection to a Unix socket; below 0 if none is made.
+Socket dialled(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  Socket socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  const auto* where = reinterpret_cast<const sockaddr*>(&address);
+  return ::connect(socket.fd(), where, sizeof address) == 0 ? std::move(socket) : Socket(-1);
+}
+
 /// A connection to one of the host's addresses; below 0 if none is made in time.
-Socket dialled(const std::string& host, std::uint16_t port, Clock::time_point until) {
+Socket dialled(const std::string& address, Clock::time_point until) {
+  if (const auto path = socket_path(address)) return dialled(*path);
+  auto [host, port] = split_address(address);
+  if (host.front() == '[') host = host.substr(1, host.size() - 2);
   addrinfo wanted{}, *first = nullptr;
   wanted.ai_socktype = SOCK_STREAM;
   if (getaddrinfo(host.c_str(), std::to_string(port).c_str(), &wanted, &first) != 0) {
@@ -194,10 +209,8 @@ bool is_shut(SSL* tls, int fd, Clock::time_point until) {
 
 /// One connection, up to the handshake; returns whether it was shut after that. Throws WrongTls.
 bool is_shut_after_handshake(const JoinString& join_string, Clock::time_point until) {
-  auto [host, port] = split_address(join_string.address);
-  if (host.front() == '[') host = host.substr(1, host.size() - 2);
-  const std::string name = join_string.tls_name.empty() ? host : join_string.tls_name;
-  const Socket socket = dialled(host, port, until);
+  const std::string name = wanted_name(join_string);
+  const Socket socket = dialled(join_string.address, until);
   if (socket.fd() < 0) return false;
   const NoBrokenPipe no_broken_pipe;
   const OpensslPtr<SSL_CTX> context(SSL_CTX_new(TLS_client_method()));
