@@ -43,10 +43,11 @@ BACKED_UP = "backed up"
 _FORMAT = "reglue competition backup 1"
 _ROWS_AT_ONCE = 500
 _CHUNK = 1 << 20  # bytes
-_CONTENTS = (FILE, "secrets", "tasks", "transcripts", "reveals", "runs")
+_CONTENTS = (FILE, "secrets", "tasks", "images", "transcripts", "reveals", "runs")
 _SQLITE = ".sqlite"
 _BESIDE = (f"{_SQLITE}-wal", f"{_SQLITE}-shm")  # a database in use, which is copied with them
-_WRITTEN = ("transcripts", "reveals", "runs")  # where programs keep files that are not whole yet
+# Where programs keep files that are not whole yet.
+_WRITTEN = ("images", "transcripts", "reveals", "runs")
 
 
 def back_up(

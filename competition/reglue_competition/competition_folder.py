@@ -69,6 +69,15 @@ class CompetitionFolder:
         return self.path / "transcripts"
 
     @property
+    def images_path(self) -> Path:
+        """The images of agents that teams handed in."""
+        return self.path / "images"
+
+    def image_file(self, digest: str) -> Path:
+        """The archive of an image."""
+        return self.images_path / f"{digest.removeprefix('sha256:')}.tar"
+
+    @property
     def replays_path(self) -> Path:
         """Videos of episodes, which the page shows once their phase is over."""
         return self.path / "replays"

@@ -19,7 +19,13 @@ from glue_server.agent.agent_port import AgentPort, LocalPort
 from glue_server.environment.environment_port import EnvironmentPort
 from glue_server.processes.interrupts import hurried, next_look_s
 from glue_server.processes.program import ProgramProcess, agent_environment
-from glue_server.processes.sandbox import Launch, SandboxName, choose_sandbox
+from glue_server.processes.sandbox import (
+    USUAL,
+    Launch,
+    Limits,
+    SandboxName,
+    choose_sandbox,
+)
 from reglue.agents.adaptation import agent_of
 from reglue.errors import AgentDisconnected, AgentFault, EnvironmentFault, ReglueError, UsageError
 from reglue.net.join_string import JoinString, Transport
@@ -116,15 +122,17 @@ class ListenOptions:
 class Program:
     """A program that is started here and connects by REGLUE_ADDRESS and REGLUE_TOKEN."""
 
-    command: Sequence[str]
+    command: Sequence[str]  # empty: what a container's image names
     log_file: Path  # where its stdout and stderr go
-    folder: str  # its working directory
+    folder: str  # its working directory; empty: the image's
     environment: Mapping[str, str] = field(default_factory=agent_environment)
     sandbox: SandboxName = "none"
     image: str | None = None  # of a container
     readable: Sequence[Path] = ()  # more files that it may read in a sandbox
     hidden: Sequence[Path] = ()  # files that a sandbox hides
+    limits: Limits = USUAL  # in a sandbox
     is_ours: bool = False  # `reglue join`: its wrong usage is the caller's
+    is_private: bool = False  # what it prints stays in its log
 
 
 def join_command(name: str, arguments: Mapping[str, str]) -> list[str]:
@@ -248,6 +256,7 @@ class _Served(Generic[_Port]):
             hidden=program.hidden,
             readable=program.readable,
             sockets=self._server.sockets,
+            limits=program.limits,
         )
         sandbox = choose_sandbox(program.sandbox, launch, say, image=program.image)
         self.isolation = sandbox.isolation
@@ -307,6 +316,8 @@ class ServedAgent(_Served[AgentPort]):
         if how and how not in words:
             words += f"; {how}"
         # On lines of their own: the first line alone says what happened.
+        if self._program.is_private:
+            return words
         words += self._hint()
         if printed := self._process.last_lines():
             words += f"\nthe last lines of {self._program.log_file.name}:\n{printed}"

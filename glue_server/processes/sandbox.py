@@ -33,20 +33,33 @@ SandboxName: TypeAlias = Literal["auto", "none", "user", "bubblewrap", "containe
 
 _PROBE_S = 20.0
 _FIRST_UID, _UIDS = 0x7000_0000, 0x0F00_0000  # nobody's, by any distribution's convention
-_PROCESSES = 1024  # of a container, and of bubblewrap; threads count
-_MEMORY_BYTES = 8 * 2**30  # of a container, and of each process in bubblewrap
+_REMOVAL_S = 60.0  # how long the engine may take to remove a container
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Of a program in bubblewrap, and of a container, which alone limits processors and /tmp."""
+
+    memory_bytes: int = 8 * 2**30  # of a container in all, of each process in bubblewrap
+    processes: int = 1024  # threads count
+    processors: float | None = None  # None: all
+    tmp_bytes: int | None = None  # of /tmp, which counts as memory; None: the engine's choice
+
+
+USUAL = Limits()
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
     """How to start a program, and the files of this machine that concern it."""
 
-    command: Sequence[str]
+    command: Sequence[str]  # empty: what a container's image names
     environment: Mapping[str, str]
-    folder: str  # in which it runs
+    folder: str  # in which it runs, and which it may read; empty: the image's
     hidden: Sequence[Path] = ()  # files and folders that it must not see
     readable: Sequence[Path] = ()  # more that it may read than the system and its folder
     sockets: Path | None = None  # the folder of the glue's Unix sockets
+    limits: Limits = USUAL
 
     @property
     def by_socket(self) -> Mapping[str, str]:
@@ -168,7 +181,8 @@ class Bubblewrap:
             if shutil.which(program) is None:
                 return f"there is no {program}: apt-get install {package}"
         words = bubblewrap_words([], has_network=launch.sockets is None)
-        return _does_not_work("bwrap", [*words, "--", *self._words_within(), "true"])
+        lack, _ = _tried("bwrap", [*words, "--", *self._words_within(launch.limits), "true"])
+        return lack
 
     @contextmanager
     def enclosed(self, launch: Launch) -> Iterator[Launch]:
@@ -191,14 +205,14 @@ class Bubblewrap:
         words += ["--perms", "1777", "--dir", home, "--"]
         yield replace(
             launch,
-            command=[*words, *self._words_within(), *launch.command],
+            command=[*words, *self._words_within(launch.limits), *launch.command],
             environment=_at_home(launch.by_socket, home),
             folder="/",
         )
 
-    def _words_within(self) -> list[str]:
+    def _words_within(self, limits: Limits) -> list[str]:
         """Another user if need be, then the limits: those of processes are a user's."""
-        return [*(_as_user(_new_uid()) if os.getuid() == 0 else []), *_limits()]
+        return [*(_as_user(_new_uid()) if os.getuid() == 0 else []), *_limited_to(limits)]
 
 
 class Container:
@@ -213,14 +227,14 @@ class Container:
         """An image, or an engine that answers."""
         if self._image is None:
             return f"name the image with {setting('sandbox_image')}"
-        if (engine := _engine()) is None:
+        if (engine := container_engine()) is None:
             return "there is neither docker nor podman"
-        return _does_not_work(Path(engine).name, [engine, "version"])
+        return _does_not_limit(engine)
 
     @contextmanager
     def enclosed(self, launch: Launch) -> Iterator[Launch]:
         """The container is removed at its end."""
-        name, engine = f"reglue-agent-{secrets.token_hex(6)}", _engine()
+        name, engine = f"reglue-agent-{secrets.token_hex(6)}", container_engine()
         assert engine is not None
         assert self._image is not None
         uid = _new_uid() if os.getuid() == 0 else os.getuid()
@@ -229,22 +243,25 @@ class Container:
         words = [engine, "run", "--rm", "--init", "--name", name, f"--network={network}"]
         words += ["--read-only"]
         words += ["--cap-drop=ALL", "--security-opt=no-new-privileges", "--ipc=private"]
-        words += [f"--memory={_MEMORY_BYTES}b", f"--memory-swap={_MEMORY_BYTES}b"]
-        words += [f"--pids-limit={_PROCESSES}"]
-        words += [f"--user={uid}:{uid}", "--tmpfs=/tmp:mode=1777", "--log-driver=none"]
-        words += [f"--volume={launch.folder}:{launch.folder}:ro", f"--workdir={launch.folder}"]
+        limits = launch.limits
+        words += [f"--memory={limits.memory_bytes}b", f"--memory-swap={limits.memory_bytes}b"]
+        words += [f"--pids-limit={limits.processes}"]
+        words += [f"--cpus={limits.processors:g}"] if limits.processors else []
+        size = f",size={limits.tmp_bytes}" if limits.tmp_bytes else ""
+        words += [f"--user={uid}:{uid}", f"--tmpfs=/tmp:mode=1777{size}", "--log-driver=none"]
+        if launch.folder:
+            words += [f"--volume={launch.folder}:{launch.folder}:ro", f"--workdir={launch.folder}"]
         for path in [*launch.readable, *filter(None, [launch.sockets])]:
             words.append(f"--volume={path}:{path}:ro")
         words += [f"--env={each}" for each in environment]  # values are not for process lists
-        program, *arguments = launch.command
+        program, *arguments = launch.command or [""]
         if program == sys.executable:  # `reglue join`, by the image's own Python
             program = "python3"
-        words += [f"--entrypoint={program}", self._image, *arguments]
-        try:
-            yield replace(launch, command=words, environment={**_engines_own(), **environment})
-        finally:
-            subprocess.run(
-                [engine, "rm", "--force", name], capture_output=True, check=False, timeout=60
+        words += [*([f"--entrypoint={program}"] if program else []), self._image, *arguments]
+        environment |= _engines_own()
+        with _removed_at_the_end([engine, "rm", "--force", name]):
+            yield replace(
+                launch, command=words, environment=environment, folder=launch.folder or "/"
             )
 
 
@@ -262,17 +279,69 @@ def _program_lacks(launch: Launch) -> str | None:
     return f"there is no {program}"
 
 
-def _does_not_work(name: str, words: Sequence[str]) -> str | None:
-    """What it says when it is tried."""
+def _tried(name: str, words: Sequence[str]) -> tuple[str | None, str]:
+    """Why it does not work here, None if it does; and what it prints."""
     try:
         done = subprocess.run(words, capture_output=True, text=True, timeout=_PROBE_S, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
-        return f"{name} does not work here: {error}"
-    return f"{name} does not work here: {done.stderr.strip()}" if done.returncode else None
+        return f"{name} does not work here: {error}", ""
+    lack = f"{name} does not work here: {done.stderr.strip()}" if done.returncode else None
+    return lack, done.stdout
 
 
-def _engine() -> str | None:
+def container_engine() -> str | None:
+    """The command of the engine that is there; None if none is."""
     return shutil.which("docker") or shutil.which("podman")
+
+
+_LIMITING = {
+    "docker": ("{{.MemoryLimit}} {{.PidsLimit}} {{.CPUCfsQuota}}", {"true"}),
+    "podman": ("{{.Host.CgroupControllers}}", {"memory", "pids", "cpu"}),
+}
+"""What to ask an engine for, and the words of one that limits all."""
+
+
+def _does_not_limit(engine: str) -> str | None:
+    """Why the engine does not work here, or cannot limit what a container takes."""
+    name = Path(engine).name
+    form, wanted = _LIMITING[name]
+    lack, said = _tried(name, [engine, "info", "--format", form])
+    if lack is not None:
+        return lack
+    found = {*said.strip("[] \n").split()}
+    if wanted <= found and "false" not in found:
+        return None
+    return (
+        f"{name} cannot limit memory, processes and processors here: it needs cgroups "
+        f"(`{name} info` says what is missing)"
+    )
+
+
+_REMOVES = 'read -r ended || { "$@"; sleep 5; }; "$@"'
+
+
+@contextmanager
+def _removed_at_the_end(removal: Sequence[str]) -> Iterator[None]:
+    """Remove the container at the end, also of this process, however that ends.
+
+    The engine's command tells no container that it was killed, so a shell waits for our end. It
+    removes twice then: the engine may be about to make the container.
+    """
+    shell = subprocess.Popen(
+        ["/bin/sh", "-c", _REMOVES, "sh", *removal],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,  # Ctrl-C is not for it
+    )
+    try:
+        yield
+    finally:
+        try:
+            shell.communicate(b"\n", timeout=_REMOVAL_S)
+        except subprocess.TimeoutExpired:
+            shell.kill()
+            shell.wait()
 
 
 def _in_image(environment: Mapping[str, str]) -> dict[str, str]:
@@ -298,13 +367,13 @@ def _as_user(uid: int) -> list[str]:
     return ["setpriv", *words, "--no-new-privs", "--pdeathsig=KILL", "--"]
 
 
-def _limits() -> list[str]:
+def _limited_to(limits: Limits) -> list[str]:
     """Of memory that a process writes to, and of processes; none is raised.
 
     What it only reserves does not count, as drivers of graphics cards and Julia reserve much.
     """
-    data = _at_most(_MEMORY_BYTES, resource.RLIMIT_DATA)
-    processes = _at_most(_PROCESSES, resource.RLIMIT_NPROC)
+    data = _at_most(limits.memory_bytes, resource.RLIMIT_DATA)
+    processes = _at_most(limits.processes, resource.RLIMIT_NPROC)
     return ["prlimit", f"--data={data}", f"--nproc={processes}", "--"]
 
 

@@ -121,7 +121,7 @@ class AgentPool:
         """The glue with the next agent. Raises AgentFault if it does not connect."""
         assert self._host is not None, "open() comes first"
         assert self._environment is not None, "open() comes first"
-        if self._waiting is None and self._host.renews:
+        if self._waiting is None and self._renews:
             self._renew()
         self._agents_used += self._waiting is not None
         self._playing = self._waiting or self._playing
@@ -156,7 +156,7 @@ class AgentPool:
 
         Also raises it if the first MOST_ALIKE agents were all lost in the same way.
         """
-        if self._host is None or not self._host.renews:
+        if not self._renews:
             raise fault
         self._losses.add(
             fault, self.explain(fault), others=self._agents_used - self._losses.count - 1
@@ -169,6 +169,11 @@ class AgentPool:
             if self._environment is not None and self._owns:
                 self._environment.close()
         dismissed.result()
+
+    @property
+    def _renews(self) -> bool:
+        """Whether another agent takes the place of the last one: not of one that is lent."""
+        return self._host is not None and self._host.renews and not self.is_lent
 
     def _report_long(self, say: Callable[[str], None]) -> None:
         """Say it once: to who waits for a run whose episodes do not end."""

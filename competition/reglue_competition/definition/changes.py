@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from reglue_competition.definition.models import Definition, PhaseDefinition, PhaseState, Quotas
 
-FIXED_WHILE_OPEN = ("play", "agents_see")
+FIXED_WHILE_OPEN = ("play", "agents_see", "images")
 """Tables that may not change while any phase is open, except the keys in `FREE`."""
 
 FREE = {"places"}

@@ -21,6 +21,7 @@ from glue_server.host_settings import Amount, Count, Seconds
 
 PhaseKind: TypeAlias = Literal["practice", "public", "private"]
 Audience: TypeAlias = Literal["public", "after_close", "organiser"]
+AgentsFrom: TypeAlias = Literal["remote", "submitted", "both"]
 PhaseState: TypeAlias = Literal["planned", "open", "closed"]
 
 _ORDER: tuple[PhaseKind, ...] = ("practice", "public", "private")
@@ -45,6 +46,7 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
 Round = Annotated[float, Field(ge=1, le=366 * 86_400)]  # seconds
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Scale = Annotated[tuple[Finite, Finite], Field(strict=False)]
+Size = Annotated[float, Field(gt=0, le=1e6)]
 Text = Annotated[str, Field(max_length=MOST_TEXT)]
 
 
@@ -102,6 +104,7 @@ class PhaseDefinition(_Table):
     needs_admission: bool | None = None  # whether `admit` must pass first; see below
     cells: Literal["shared", "own"] = "shared"  # whether all play the same goals and episodes
     board: Audience | None = None  # who sees scores; see below
+    agents: AgentsFrom = "remote"  # run by their teams, or by the organiser from images
 
     @model_validator(mode="after")
     def _opens_first(self) -> Self:
@@ -144,6 +147,17 @@ class AgentsSee(_Table):
     tasks: bool = False  # which task they play
 
 
+class ImageLimits(_Table):
+    """What the image of an agent may hold, and its container may use."""
+
+    memory_gib: Size = 4.0  # with /tmp
+    tmp_gib: Size = 1.0  # of /tmp, the one place to which it may write
+    processors: Size = 1.0
+    processes: Count = 256  # threads count
+    image_gib: Size = 8.0  # unpacked
+    images_gib: Size = 100.0  # of all that are kept
+
+
 class PageDefinition(_Table):
     """What the page shows besides the leaderboard."""
 
@@ -171,6 +185,7 @@ class Definition(_Table):
     play: PlayLimits = PlayLimits()
     ranking: Ranking = Ranking()
     agents_see: AgentsSee = AgentsSee()
+    images: ImageLimits = ImageLimits()
     page: PageDefinition = PageDefinition()
 
     @model_validator(mode="after")

@@ -8,8 +8,13 @@ from pathlib import Path
 from reglue_bench.engines.run_environments import cores
 from reglue_competition.competition_folder import CompetitionFolder
 from reglue_competition.definition import Definition
+from reglue_competition.images import GIB
 from reglue_competition.phases import PlannedBenchmark, Secrets, commitment, entry_secret
-from reglue_competition.runs.submission import SubmissionSettings, SubmittedBenchmark
+from reglue_competition.runs.submission import (
+    SubmissionSettings,
+    SubmittedBenchmark,
+    SubmittedImage,
+)
 from reglue_competition.store import Submission
 
 _LEAST_WINDOW_S = 5.0
@@ -80,6 +85,20 @@ class Hosted:
             waits=waits,
             forgives=submission.status == "waiting",
             logs_json=self.logs_json,
+            image=self._image_of(submission),
+        )
+
+    def _image_of(self, submission: Submission) -> SubmittedImage | None:
+        if submission.image is None:
+            return None
+        limits = self.definition.images
+        return SubmittedImage(
+            submission.image,
+            str(self.folder.image_file(submission.image)),
+            memory_bytes=int(limits.memory_gib * GIB),
+            tmp_bytes=int(limits.tmp_gib * GIB),
+            processors=limits.processors,
+            processes=limits.processes,
         )
 
     def runs_of(self, submission: Submission) -> Path:

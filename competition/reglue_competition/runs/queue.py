@@ -200,7 +200,7 @@ class Queue:
 
     def _waits(self, submission: Submission, now: datetime) -> bool:
         """Whether it waits for a place with its agent. Without waiting, others go on or end."""
-        is_here = self._entries.is_connected(submission.id)
+        is_here = submission.image is not None or self._entries.is_connected(submission.id)
         is_playing = submission.status == "playing"
         if not (is_here or self._may_wait(submission, now)):
             self._withdraw(submission, _WAITED)
@@ -274,7 +274,8 @@ class Queue:
         """Take in what its process says. It needs no database."""
         playing.is_silent = playing.process.is_silent()
         for news in playing.process.news():
-            if isinstance(news, Listening) and not playing.is_alone:
+            takes_agent = playing.submission.image is None and not playing.is_alone
+            if isinstance(news, Listening) and takes_agent:
                 self._gateway.assign(playing.submission.id, playing.process)
             playing.news.append(news)
         if playing.cancelled_at and time.monotonic() > playing.cancelled_at + _CANCEL_S:

@@ -25,6 +25,18 @@ class SubmittedBenchmark:
 
 
 @dataclass(frozen=True, slots=True)
+class SubmittedImage:
+    """The image of a submission's agent, and what its container may use."""
+
+    digest: str
+    archive: str  # its file
+    memory_bytes: int
+    tmp_bytes: int
+    processors: float
+    processes: int
+
+
+@dataclass(frozen=True, slots=True)
 class SubmissionSettings:
     """What a submission's process is to play: the first message to it."""
 
@@ -44,6 +56,7 @@ class SubmissionSettings:
     waits: bool = False  # its agent is away since a server was: what is left waits for it
     forgives: bool = False  # the organiser has the rest played after an agent's fault
     logs_json: bool = False
+    image: SubmittedImage | None = None  # None: its agent connects by itself
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import NoReturn
 
 from glue_server import Outcome
-from glue_server.peers.hosts import ListenOptions, ServedAgent
+from glue_server.peers.hosts import ListenOptions, Program, ServedAgent
 from glue_server.processes.child import Channel, Parent, ParentGone, inherited_channel
 from glue_server.processes.interrupts import is_stopping, stop_play
 from glue_server.processes.message_codec import unexpected
+from glue_server.processes.sandbox import Limits
 from glue_server.rpc import GlueServer
 from reglue.errors import (
     AgentFault,
@@ -27,18 +28,21 @@ from reglue.errors import (
     EnvironmentFault,
     PlanDiffers,
     ReglueError,
+    UsageError,
 )
 from reglue_bench.evaluation import carry_out, conclude
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
 from reglue_bench.results.result import Result
 from reglue_bench.results.scoring import is_agents_fault, score_of
+from reglue_bench.run_folder import AGENT_LOG
 from reglue_bench.runs.ledger import Ledger
 from reglue_bench.runs.notes import Ending, ending_of
 from reglue_bench.runs.observer import NullObserver, RunStarted
 from reglue_bench.runs.run import Request, begin_or_resume
 from reglue_bench.settings import Settings
 from reglue_bench.terminal.tally import Tally, tally_of
+from reglue_competition.images import forget_image, load_image
 from reglue_competition.runs.logs import log_to_stderr
 from reglue_competition.runs.submission import (
     TO_SUBMISSION,
@@ -52,6 +56,7 @@ from reglue_competition.runs.submission import (
     Signature,
     SubmissionSettings,
     SubmittedBenchmark,
+    SubmittedImage,
     ToSubmission,
     run_folder,
     transcript_file,
@@ -117,23 +122,62 @@ class _Parent(Parent[ToSubmission]):
 
 
 def _serve(settings: SubmissionSettings, parent: _Parent) -> None:
+    image = settings.image
     server = GlueServer(
         "127.0.0.1:0",
         token={"agent": settings.token},
         places={"agent": 1},
         reconnect_window_s=settings.reconnect_window_s,
-        transport="grpc",
+        transport="grpc" if image is None else "unix",  # a container has no network
+        open_unix_socket=image is not None and os.getuid() == 0,  # it is another user there
     )
     options = ListenOptions(timeout_s=settings.connect_timeout_s, set_by="play.connect_timeout_s")
-    agent = ServedAgent(options, server=server)
+    try:
+        program = None if image is None else _program(settings, image)
+        agent = ServedAgent(options, program, server=server)
+    except UsageError as error:  # the engine's failure, which may be over soon
+        log.error("the agent's container cannot be started: %s", error)
+        parent.send(Ended("broken", str(error), again=True))
+        _let_go(parent)
+        return
     parent.send(Listening(str(server.local_join_string("agent"))))
     parent.send(_Submission(settings, parent, agent).play())
+    farewell = _let_go(parent)
+    if farewell or image is not None:
+        agent.close(farewell)
+        server.close()
+    if farewell and image is not None:
+        forget_image(image.digest)
+
+
+def _let_go(parent: _Parent) -> str:
+    """Wait until the submission's end is stored; the farewell to its agent, if that ends, too."""
     end = parent.receive(_ANSWER_S)
     if not isinstance(end, LetGo):
         raise unexpected(end)
-    if end.farewell:
-        agent.close(end.farewell)
-        server.close()
+    return end.farewell
+
+
+def _program(settings: SubmissionSettings, image: SubmittedImage) -> Program:
+    """The agent's container. Raises UsageError if the engine does not take its image."""
+    load_image(image.digest, Path(image.archive))
+    folder = Path(settings.folder)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return Program(
+        [],
+        log_file=folder / AGENT_LOG,
+        folder="",
+        environment={},
+        sandbox="container",
+        image=image.digest,
+        limits=Limits(
+            memory_bytes=image.memory_bytes,
+            processes=image.processes,
+            processors=image.processors,
+            tmp_bytes=image.tmp_bytes,
+        ),
+        is_private=True,  # it may print what it observed
+    )
 
 
 class _AgentAway(Exception):

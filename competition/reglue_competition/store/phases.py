@@ -189,7 +189,7 @@ def _write(
     for phase in definition.phases:
         values: dict[str, Any] = definition.quotas_of(phase).model_dump()
         dates = {"opens_at": phase.opens, "closes_at": phase.closes}
-        values |= {"kind": phase.kind, "cells": phase.cells, **dates}
+        values |= {"kind": phase.kind, "cells": phase.cells, "agents": phase.agents, **dates}
         if phase.name in states:
             to.execute(sa.update(table).where(table.c.name == phase.name).values(values))
         else:

@@ -29,6 +29,20 @@ def phase_to_enter(connection: sa.Connection, now: datetime) -> sa.RowMapping:
     raise EntryRefused(f"no phase is open: {opens}")
 
 
+def check_agents(phase: sa.RowMapping, image: str | None) -> None:
+    """Raise EntryRefused unless the phase plays agents that connect, or images, as this one."""
+    if image is None and phase["agents"] == "submitted":
+        raise EntryRefused(
+            f"phase {phase['name']} plays agents from images that teams hand in, and none that "
+            "connects: give the organiser the archive of yours (`docker save`)"
+        )
+    if image is not None and phase["agents"] == "remote":
+        raise EntryRefused(
+            f"phase {phase['name']} plays agents that connect by themselves; images are handed in "
+            'for a phase with agents = "submitted" or "both"'
+        )
+
+
 def check_quotas(
     connection: sa.Connection, team: Team, phase: sa.RowMapping, now: datetime
 ) -> None:

@@ -89,6 +89,7 @@ class Submission:
     draw: int  # which goals and cells it plays: 0 those of its phase, else some of its own
     interrupted: int  # times that its process failed since it was queued
     progress: Mapping[str, Any]  # as the queue last reported it
+    image: str | None  # its agent's, by digest; None: its agent connects by itself
     broken: int  # submissions of its team in its phase that are broken now
 
     @property

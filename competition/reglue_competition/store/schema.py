@@ -64,6 +64,7 @@ phases = sa.Table(
     sa.Column("closed_at", Utc),
     sa.Column("revealed_at", Utc),
     sa.Column("cells", sa.Text, nullable=False),
+    sa.Column("agents", sa.Text, nullable=False, server_default="remote"),
     # A team's quotas; none: no limit.
     sa.Column("a_day", sa.Integer),
     sa.Column("at_once", sa.Integer),
@@ -115,6 +116,7 @@ submissions = sa.Table(
     sa.Column("draw", sa.Integer, nullable=False),  # of goals and cells; 0: the phase's
     sa.Column("interrupted", sa.Integer, nullable=False, server_default="0"),
     sa.Column("progress", sa.JSON, nullable=False),
+    sa.Column("image", sa.Text),  # its digest; none: its agent connects by itself
     _one_of("status", STATUSES),
 )
 _only(

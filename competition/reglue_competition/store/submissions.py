@@ -23,6 +23,7 @@ from reglue_competition.store import schema
 from reglue_competition.store.database import Transaction
 from reglue_competition.store.events import Events
 from reglue_competition.store.quotas import (
+    check_agents,
     check_may_play_again,
     check_quotas,
     has_own_cells,
@@ -40,12 +41,16 @@ _ID_BYTES = 8
 class Submissions(Events):
     """The part of the store that holds submissions and their runs."""
 
-    def enter(self, team: Team, name: str, now: datetime) -> Submission:
-        """Enter a team's agent into the phase that is open.
+    def enter(
+        self, team: Team, name: str, now: datetime, *, image: str | None = None
+    ) -> Submission:
+        """Enter a team's agent into the phase that is open: one that connects, or an `image`.
 
         An unfinished submission of that name goes on, in whatever phase; otherwise a new one
         waits. It plays cells of its own where another of its team has broken in that phase, whose
-        agent has seen the phase's. Raises EntryRefused if no phase is open, or a quota is used up.
+        agent has seen the phase's. Raises EntryRefused if no phase is open for such agents, if a
+        quota is used up, and if an unfinished submission of that name has another agent: one that
+        connects and not an image, or another image.
         """
         name = _checked_name(name)
 
@@ -62,8 +67,15 @@ class Submissions(Events):
                         f"the submission {name!r} is being cancelled by the organiser; try again "
                         "in a minute, or under another name"
                     )
+                if row["image"] != image:
+                    raise EntryRefused(
+                        f"the submission {name!r} waits or plays, and its agent is "
+                        f"{_kind(row['image'])}, not {_kind(image)}: wait until it has ended, or "
+                        "choose another name"
+                    )
                 return _submission(row)
             phase = phase_to_enter(to, now)
+            check_agents(phase, image)
             check_quotas(to, team, phase, now)
             key = secrets.token_hex(_ID_BYTES)
             values = {
@@ -79,10 +91,16 @@ class Submissions(Events):
                 "draw": int(has_own_cells(to, team, phase)),
                 "interrupted": 0,
                 "progress": {},
+                "image": image,
             }
             to.execute(sa.insert(schema.submissions).values(values))
             transaction.note(
-                "submission entered", team=team.name, submission=key, name=name, phase=phase["name"]
+                "submission entered",
+                team=team.name,
+                submission=key,
+                name=name,
+                phase=phase["name"],
+                image=image,
             )
             return _known(to, key)
 
@@ -338,6 +356,10 @@ def _redraw_waiting(transaction: Transaction, broken: Submission) -> None:
         columns.draw == 0,
     )
     to.execute(change.values(draw=1))
+
+
+def _kind(image: str | None) -> str:
+    return "one that connects" if image is None else f"the image {image}"
 
 
 def _checked_name(name: str) -> str:

@@ -139,7 +139,8 @@ def test_with_unix_sockets_a_program_reaches_no_other_server(who: str, place: Pa
         "    except OSError: return False\n"
         f"print(dial(socket.AF_UNIX, {abstract!r}))\n"
         "print(dial(socket.AF_INET, ('127.0.0.1', {port})))\n"
-        "lobby = socket.create_connection(('127.0.0.1', 4096))\n"
+        "lobby = socket.socket(socket.AF_UNIX)\n"
+        "lobby.connect(os.environ['REGLUE_ADDRESS'].removeprefix('unix:'))\n"
         "lobby.sendall(b'join')\n"
         "print(lobby.recv(100).decode())\n"
     )

@@ -18,6 +18,9 @@ from tests.error_facts import raises
 
 Program = Callable[[str, str], None]
 
+LIMITS = "true true true"
+"""What docker says of memory, processes and processors where it can limit them."""
+
 
 @pytest.fixture
 def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
@@ -68,15 +71,15 @@ def test_where_none_works_each_says_why(
 def test_a_container_gets_what_an_image_can_use_and_is_removed_without_a_word(
     tools: Program, launch: Launch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    tools("docker", f'echo "$@" >>{tmp_path}/asked; echo "$@"; echo "$@" >&2')
+    tools("docker", f'echo "$@" >>{tmp_path}/asked; echo {LIMITS}; echo "$@" >&2')
     sandbox = choose_sandbox("auto", launch, pytest.fail, image="agents")
     assert sandbox.isolation == "container"
     with sandbox.enclosed(launch) as there:
         subprocess.run(there.command, env=there.environment, check=True, stdout=subprocess.DEVNULL)
         capfd.readouterr()  # the program's own words
     assert capfd.readouterr() == ("", "")
-    version, run, removal = (tmp_path / "asked").read_text().splitlines()
-    assert version == "version"
+    info, run, removal = (tmp_path / "asked").read_text().splitlines()
+    assert info.startswith("info ")
     words = run.split()
     name = words[words.index("--name") + 1]
     assert words[-4:] == ["agents", "-c", "exit", "0"]
@@ -93,7 +96,7 @@ def test_a_container_gets_what_an_image_can_use_and_is_removed_without_a_word(
 def test_a_container_has_no_network_where_there_are_unix_sockets(
     tools: Program, launch: Launch, tmp_path: Path, *, has_sockets: bool
 ) -> None:
-    tools("docker", "exit 0")
+    tools("docker", f"echo {LIMITS}")
     launch = replace(launch, sockets=tmp_path / "sockets" if has_sockets else None)
     sandbox = choose_sandbox("container", launch, pytest.fail, image="agents")
     with sandbox.enclosed(launch) as there:

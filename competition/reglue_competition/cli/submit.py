@@ -1,0 +1,66 @@
+"""`reglue competition submit`: a team's agent, as the image of a container."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+from typer import Argument, Option
+
+from glue_server.console import console, say
+from reglue.errors import EntryRefused, UsageError
+from reglue.tools.loading_modules import loading
+from reglue_competition.cli.common import Folder, read_folder
+
+
+def submit(
+    folder: Folder,
+    team: Annotated[str, Argument(metavar="TEAM", help="the team's name")],
+    archive: Annotated[
+        Path,
+        Argument(metavar="ARCHIVE", help="the file of `docker save IMAGE`, or an OCI archive"),
+    ],
+    name: Annotated[str, Option(metavar="NAME", help="the submission's name")],
+) -> None:
+    """Enter an image that a team has handed in; the server plays it in a container.
+
+    The phase that is open says agents = "submitted" or "both". The archive is read as data, and
+    only configuration and layers are kept, in FOLDER/images: its tags reach no engine. It must hold
+    one image for this machine, within the limits of the table [images]. The server needs Docker
+    or Podman with cgroups, and the image a client of Reglue, which finds REGLUE_ADDRESS.
+
+    reglue competition submit my-comp "Team A" team-a.tar --name second-try
+
+    Exit codes: 0 entered; 1 the database is away, or the disk full; 2 wrong usage;
+    130 interrupted.
+    """
+    with loading():
+        from reglue_competition.images import GIB, keep_image
+
+    competition = read_folder(folder)
+    with competition.store() as store:
+        of, limits = store.team(team), store.definition().images
+        if of.retired_at is not None:
+            raise UsageError(f"team {team} is retired")
+        output = console()
+        bar = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(binary_units=True))
+        hidden = not output.is_terminal
+        with Progress(*bar, console=output, transient=True, disable=hidden) as progress:
+            task = progress.add_task(archive.name, total=None)
+            digest = keep_image(
+                archive,
+                competition.images_path,
+                most_bytes=int(limits.image_gib * GIB),
+                most_in_all=int(limits.images_gib * GIB),
+                watcher=lambda done: progress.update(task, completed=done),
+            )
+        try:
+            entered = store.enter(of, name, datetime.now(UTC), image=digest)
+        except EntryRefused as refused:
+            if not any(each.image == digest for each in store.submissions()):
+                competition.image_file(digest).unlink(missing_ok=True)
+            raise UsageError(str(refused)) from refused
+    say(f"submission {entered.id} of {team}, {entered.name!r}, waits in phase {entered.phase}")
+    say(f"its image is {digest}")

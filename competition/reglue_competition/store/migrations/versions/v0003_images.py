@@ -1,0 +1,16 @@
+"""Who runs the agents of a phase, and the image of a submission."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0003"
+down_revision = "0002"
+
+
+def upgrade() -> None:
+    """Add the columns. Until now, agents connected by themselves."""
+    agents = sa.Column("agents", sa.Text(), nullable=False, server_default="remote")
+    op.add_column("phase", agents)
+    op.add_column("submission", sa.Column("image", sa.Text()))

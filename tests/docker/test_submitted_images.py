@@ -1,0 +1,199 @@
+"""Agents that teams hand in as images, for real: they play without a network, and end in time."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.docker.conftest import Docker
+from tests.docker.test_compose_containers import MINUTES, pytestmark  # noqa: F401 - pytest reads it
+from tests.waiting import until
+
+REGLUE = (sys.executable, "-m", "reglue", "competition")
+
+COMPETITION = """
+name = "images"
+title = "Images"
+address = "127.0.0.1:4096"
+
+[[phases]]
+name = "public"
+kind = "public"
+agents = "submitted"
+opens = 2026-01-01T00:00:00Z
+closes = 2100-01-01T00:00:00Z
+benchmarks = [{ benchmark = "online:mountain-car", options = { runs = 2, episodes = 20 } }]
+
+[quotas]
+at_once = 9
+
+[play]
+places = 2
+connect_timeout_s = 20.0
+
+[images]
+memory_gib = 0.5
+tmp_gib = 0.1
+processes = 64
+"""
+
+# What an image does, after `FROM`; the last two never join.
+IMAGES = {
+    "python": 'reglue-agent-python\nENTRYPOINT ["reglue", "join", "sarsa"]',
+    "cpp": 'reglue-agent-cpp\nCMD ["sarsa_agent"]',
+    "looks": 'reglue-agent-python\nCOPY look.sh /\nENTRYPOINT ["sh", "/look.sh"]',
+    "ends": 'reglue-agent-python\nENTRYPOINT ["true"]',
+    "fills": 'reglue-agent-python\nENTRYPOINT ["sh", "-c", "cat /dev/zero >/tmp/x; exit 9"]',
+    "forks": 'reglue-agent-python\nENTRYPOINT ["bash", "-c", "f() { f | f & }; f; sleep 1000"]',
+    "prints": 'reglue-agent-python\nENTRYPOINT ["yes", "an observation"]',
+}
+FAILED = {
+    "ends": "exit code 0 before it joined",
+    "fills": "exit code 9 before it joined",
+    "forks": "no agent joined within 20 s",
+    "prints": "no agent joined within 20 s",
+}
+
+LOOK = """
+echo networks: $(ls /sys/class/net)
+echo user: $(id -u)
+echo capabilities: $(grep CapEff /proc/self/status)
+echo seccomp: $(grep -w Seccomp: /proc/self/status)
+echo processes: $(ls -d /proc/[0-9]* | wc -l)
+echo writes: $(for of in / /agent /etc /run /var/tmp /dev/shm /tmp; do
+    touch $of/x 2>/dev/null && echo $of
+done)
+echo engine: none $(ls /var/run/docker.sock /run/podman 2>/dev/null)
+echo sockets: $(ls "$(dirname "${REGLUE_ADDRESS#unix:}")")
+echo named: $(env | cut -d= -f1 | grep REGLUE | sort)
+exec reglue join sarsa
+"""
+
+
+def archive(docker: Docker, folder: Path, name: str) -> Path:
+    """An image's archive; the engine forgets the image."""
+    context, tag = folder / name, f"submitted-{name}"
+    context.mkdir()
+    (context / "look.sh").write_text(LOOK, encoding="utf-8")
+    (context / "Dockerfile").write_text(f"FROM {IMAGES[name]}\n", encoding="utf-8")
+    docker("docker", "build", "--tag", tag, str(context))
+    docker("docker", "save", "--output", str(folder / f"{name}.tar"), tag)
+    docker("docker", "image", "rm", "--force", tag)
+    return folder / f"{name}.tar"
+
+
+@contextmanager
+def serving(docker: Docker, competition: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """The competition's server; it is stopped at the end."""
+    words = [*REGLUE, "serve", str(competition), "--no-page", "--listen", "127.0.0.1:0"]
+    with (competition / "server.log").open("ab") as log:
+        server = subprocess.Popen(words, env=docker.environment, stdout=log, stderr=log)
+    try:
+        yield server
+    finally:
+        server.send_signal(signal.SIGTERM)
+        server.wait(MINUTES)
+
+
+def submissions(docker: Docker, competition: Path) -> dict[str, dict[str, Any]]:
+    """As exported, by name, with their runs."""
+    exported = json.loads(docker(*REGLUE, "export", str(competition), "--json"))
+    runs: dict[str, list[dict[str, Any]]] = {}
+    for run in exported["runs"]:
+        runs.setdefault(run["submission"], []).append(run)
+    entered = exported["submissions"]
+    return {each["name"]: each | {"runs": runs.get(each["id"], [])} for each in entered}
+
+
+def containers(docker: Docker) -> Sequence[str]:
+    """Of agents that run."""
+    return docker("docker", "ps", "--all", "--quiet", "--filter", "name=reglue-agent-").split()
+
+
+@pytest.fixture(scope="module")
+def competition(docker: Docker, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One whose server was killed while two images played, and in which all have ended."""
+    folder = tmp_path_factory.mktemp("images")
+    docker.compose("build", "python", "cpp")
+    made = folder / "competition"
+    docker(*REGLUE, "init", str(made))
+    (made / "competition.toml").write_text(COMPETITION, encoding="utf-8")
+    docker(*REGLUE, "team", "add", str(made), "us")
+    with serving(docker, made) as server:
+        until(lambda: status(docker, made) == "open", "the phase is open", MINUTES)
+        for name in IMAGES:
+            file = archive(docker, folder, name)
+            docker(*REGLUE, "submit", str(made), "us", str(file), "--name", name)
+            file.unlink()
+        until(lambda: len(containers(docker)) > 0, "one plays", MINUTES)
+        server.kill()
+        server.wait()
+        until(lambda: not containers(docker), "no container is left", MINUTES)
+    with serving(docker, made):
+
+        def have_ended() -> bool:
+            found = submissions(docker, made).values()
+            return all(each["status"] not in ("waiting", "playing") for each in found)
+
+        until(have_ended, "all have ended", 10 * MINUTES)
+    return made
+
+
+def status(docker: Docker, competition: Path) -> str:
+    """The phase's."""
+    phases = json.loads(docker(*REGLUE, "status", str(competition), "--json"))["phases"]
+    return next(str(each["state"]) for each in phases if each["name"] == "public")
+
+
+def test_images_of_any_language_are_scored(docker: Docker, competition: Path) -> None:
+    found = submissions(docker, competition)
+    for name in ("python", "cpp", "looks"):
+        assert found[name]["status"] == "finished", found[name]["detail"]
+        (run,) = found[name]["runs"]
+        assert run["score"] is not None
+        result = json.loads(run["result"])
+        assert result["complete"]
+        assert result["agent"]["isolation"] == "container"
+        assert found[name]["image"].startswith("sha256:")
+
+
+@pytest.mark.parametrize("name", FAILED)
+def test_an_image_that_does_not_play_fails_by_its_own_fault(
+    docker: Docker, competition: Path, name: str
+) -> None:
+    found = submissions(docker, competition)[name]
+    assert found["status"] == "failed", found["detail"]
+    assert FAILED[name] in found["detail"]
+    assert "observation" not in found["detail"]  # it might print what it saw
+
+
+def test_a_container_finds_nothing_but_its_socket(docker: Docker, competition: Path) -> None:
+    found = submissions(docker, competition)["looks"]
+    log = (competition / "runs" / found["id"] / "agent.log").read_text(encoding="utf-8")
+    seen = dict(line.split(": ", 1) for line in log.splitlines() if ": " in line)
+    assert seen["networks"] == "lo"
+    assert seen["user"] != "0"
+    assert seen["capabilities"].split()[-1] == "0" * 16
+    assert seen["seccomp"].split()[-1] == "2"
+    assert int(seen["processes"]) < 10
+    assert seen["writes"].split() == ["/dev/shm", "/tmp"]
+    assert seen["engine"] == "none"
+    assert seen["sockets"].split() == ["agent", "lobby"]
+    assert seen["named"].split() == ["REGLUE_ADDRESS", "REGLUE_TOKEN"]
+
+
+def test_nothing_of_them_is_left(docker: Docker, competition: Path) -> None:
+    assert containers(docker) == []
+    digests = {each["image"] for each in submissions(docker, competition).values()}
+    kept = docker("docker", "images", "--all", "--quiet", "--no-trunc").split()
+    assert not digests & {*kept}
+    logs = (competition / "runs").glob("*/agent.log")
+    assert all(each.stat().st_size < 70 * 2**20 for each in logs)
