@@ -79,7 +79,7 @@ def load_image(digest: str, archive: Path) -> None:
         raise UsageError("there is neither docker nor podman to run an image")
     if _is_known(engine, digest):
         return
-    said = _asked([engine, "load", "--quiet", "--input", str(archive)], _LOAD_S)
+    _, said = _asked([engine, "load", "--quiet", "--input", str(archive)], _LOAD_S)
     if not _is_known(engine, digest):
         raise UsageError(f"{Path(engine).name} does not load the image {digest}: {said}")
 
@@ -91,18 +91,19 @@ def forget_image(digest: str) -> None:
 
 
 def _is_known(engine: str, digest: str) -> bool:
-    return digest in _asked([engine, "image", "inspect", "--format", "{{.Id}}", digest], _REMOVE_S)
+    done, _ = _asked([engine, "image", "inspect", digest], _REMOVE_S)
+    return done
 
 
-def _asked(words: Sequence[str], within_s: float) -> str:
-    """What the engine says, in its output and its errors."""
+def _asked(words: Sequence[str], within_s: float) -> tuple[bool, str]:
+    """Whether the engine does it, and what it says."""
     try:
         done = subprocess.run(
             words, capture_output=True, text=True, errors="replace", timeout=within_s, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        return str(error)
-    return printable(f"{done.stdout.strip()} {done.stderr.strip()}".strip())
+        return False, str(error)
+    return done.returncode == 0, printable(f"{done.stdout.strip()} {done.stderr.strip()}".strip())
 
 
 @dataclass(frozen=True, slots=True)

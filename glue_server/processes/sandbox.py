@@ -25,14 +25,14 @@ from glue_server.processes.bubblewrap import bubblewrap_words, shown_paths, with
 from glue_server.processes.children import bound
 from glue_server.processes.needed_paths import named_paths, needed_paths
 from reglue.errors import UsageError, setting
-from reglue.net.glue_socket import LOBBY
-from reglue.net.join_string import join_string, split_address
+from reglue.net.join_string import LOBBY, join_string, split_address
 
 Isolation: TypeAlias = Literal["none", "user", "bubblewrap", "container"]
 SandboxName: TypeAlias = Literal["auto", "none", "user", "bubblewrap", "container"]
 
 _PROBE_S = 20.0
 _FIRST_UID, _UIDS = 0x7000_0000, 0x0F00_0000  # nobody's, by any distribution's convention
+_MAKING_S = 600.0  # how long it may take to make one: it may fetch the image
 _REMOVAL_S = 60.0  # how long the engine may take to remove a container
 
 
@@ -233,14 +233,14 @@ class Container:
 
     @contextmanager
     def enclosed(self, launch: Launch) -> Iterator[Launch]:
-        """The container is removed at its end."""
+        """The container is removed at its end. Raises UsageError if the engine makes none."""
         name, engine = f"reglue-agent-{secrets.token_hex(6)}", container_engine()
         assert engine is not None
         assert self._image is not None
         uid = _new_uid() if os.getuid() == 0 else os.getuid()
         environment = _in_image(launch.by_socket)
         network = "host" if launch.sockets is None else "none"
-        words = [engine, "run", "--rm", "--init", "--name", name, f"--network={network}"]
+        words = [engine, "create", "--rm", "--init", "--name", name, f"--network={network}"]
         words += ["--read-only"]
         words += ["--cap-drop=ALL", "--security-opt=no-new-privileges", "--ipc=private"]
         limits = launch.limits
@@ -260,8 +260,12 @@ class Container:
         words += [*([f"--entrypoint={program}"] if program else []), self._image, *arguments]
         environment |= _engines_own()
         with _removed_at_the_end([engine, "rm", "--force", name]):
+            _make(words, environment)  # apart: what goes wrong later is the program's fault
             yield replace(
-                launch, command=words, environment=environment, folder=launch.folder or "/"
+                launch,
+                command=[engine, "start", "--attach", name],
+                environment=environment,
+                folder=launch.folder or "/",
             )
 
 
@@ -279,10 +283,18 @@ def _program_lacks(launch: Launch) -> str | None:
     return f"there is no {program}"
 
 
-def _tried(name: str, words: Sequence[str]) -> tuple[str | None, str]:
+def _tried(
+    name: str,
+    words: Sequence[str],
+    *,
+    within_s: float = _PROBE_S,
+    environment: Mapping[str, str] | None = None,
+) -> tuple[str | None, str]:
     """Why it does not work here, None if it does; and what it prints."""
     try:
-        done = subprocess.run(words, capture_output=True, text=True, timeout=_PROBE_S, check=False)
+        done = subprocess.run(
+            words, capture_output=True, text=True, timeout=within_s, env=environment, check=False
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"{name} does not work here: {error}", ""
     lack = f"{name} does not work here: {done.stderr.strip()}" if done.returncode else None
@@ -315,6 +327,13 @@ def _does_not_limit(engine: str) -> str | None:
         f"{name} cannot limit memory, processes and processors here: it needs cgroups "
         f"(`{name} info` says what is missing)"
     )
+
+
+def _make(words: Sequence[str], environment: Mapping[str, str]) -> None:
+    """Have the engine make a container. Raises UsageError."""
+    lack, _ = _tried(Path(words[0]).name, words, within_s=_MAKING_S, environment=environment)
+    if lack is not None:
+        raise UsageError(f"{setting('sandbox', 'container')}: {lack}")
 
 
 _REMOVES = 'read -r ended || { "$@"; sleep 5; }; "$@"'

@@ -23,9 +23,9 @@ from glue_server.rpc.roles import SERVICES
 from glue_server.rpc.tls.server_certificate import ServerTls
 from glue_server.rpc.unix_listener import UnixListener, UnixSocketFolder
 from reglue.errors import UsageError
-from reglue.net.glue_socket import LOBBY, UNIX_SOCKET_DIR
+from reglue.net.glue_socket import UNIX_SOCKET_DIR
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, channel_options, grpc
-from reglue.net.join_string import JoinString, Transport, split_address, to_pem
+from reglue.net.join_string import LOBBY, JoinString, Transport, split_address, to_pem
 from reglue.v1 import lobby_pb2
 
 log = logging.getLogger("reglue")

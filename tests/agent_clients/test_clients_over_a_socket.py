@@ -8,7 +8,7 @@ import pytest
 
 from glue_server.rpc import GlueServer
 from glue_server.rpc.tls.authority import private_authority
-from reglue.net.glue_socket import LOBBY
+from reglue.net.join_string import LOBBY
 from tests.agent_clients.client_programs import LANGUAGES
 from tests.agent_clients.test_words import PATIENCE_S, started
 from tests.leftovers import nothing_left

@@ -30,7 +30,10 @@ kind = "public"
 agents = "submitted"
 opens = 2026-01-01T00:00:00Z
 closes = 2100-01-01T00:00:00Z
-benchmarks = [{ benchmark = "online:mountain-car", options = { runs = 2, episodes = 20 } }]
+
+[[phases.benchmarks]]
+benchmark = "online:mountain-car"
+options = { runs = 2, episodes = 20, episode_limit = 1000 }
 
 [quotas]
 at_once = 9

@@ -150,8 +150,18 @@ PROMISES: list[tuple[float, str, str, Place]] = [
         "/tmp and /dev/shm (4 GiB each)",
         "glue_server.processes.bubblewrap:TEMPORARY_BYTES",
     ),
-    (1024, SECURITY, "limit processes (1,024)", "glue_server.processes.sandbox:_PROCESSES"),
-    (8 * 2**30, SECURITY, "memory (8 GiB:", "glue_server.processes.sandbox:_MEMORY_BYTES"),
+    (
+        1024,
+        SECURITY,
+        "limit processes (1,024)",
+        lambda: resolve_name("glue_server.processes.sandbox:USUAL").processes,
+    ),
+    (
+        8 * 2**30,
+        SECURITY,
+        "memory (8 GiB:",
+        lambda: resolve_name("glue_server.processes.sandbox:USUAL").memory_bytes,
+    ),
     # Competitions.
     (5, SECURITY, "five appeals a day", f"{STORE}.appeals:MOST_A_DAY"),
     (5, PAGE, "each submission and five a day", f"{STORE}.appeals:MOST_A_DAY"),

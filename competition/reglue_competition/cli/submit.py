@@ -58,7 +58,7 @@ def submit(
             )
         try:
             entered = store.enter(of, name, datetime.now(UTC), image=digest)
-        except EntryRefused as refused:
+        except (EntryRefused, UsageError) as refused:
             if not any(each.image == digest for each in store.submissions()):
                 competition.image_file(digest).unlink(missing_ok=True)
             raise UsageError(str(refused)) from refused

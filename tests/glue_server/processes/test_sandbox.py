@@ -78,13 +78,14 @@ def test_a_container_gets_what_an_image_can_use_and_is_removed_without_a_word(
         subprocess.run(there.command, env=there.environment, check=True, stdout=subprocess.DEVNULL)
         capfd.readouterr()  # the program's own words
     assert capfd.readouterr() == ("", "")
-    info, run, removal = (tmp_path / "asked").read_text().splitlines()
+    info, run, start, removal = (tmp_path / "asked").read_text().splitlines()
     assert info.startswith("info ")
     words = run.split()
     name = words[words.index("--name") + 1]
     assert words[-4:] == ["agents", "-c", "exit", "0"]
     assert "--entrypoint=/bin/sh" in words
     assert f"--volume={tmp_path}:{tmp_path}:ro" in words
+    assert start == f"start --attach {name}"
     assert removal == f"rm --force {name}"
     handed_over = {word.removeprefix("--env=") for word in words if word.startswith("--env=")}
     assert handed_over == {"HOME", "REGLUE_ADDRESS", "REGLUE_TOKEN"}
@@ -96,15 +97,34 @@ def test_a_container_gets_what_an_image_can_use_and_is_removed_without_a_word(
 def test_a_container_has_no_network_where_there_are_unix_sockets(
     tools: Program, launch: Launch, tmp_path: Path, *, has_sockets: bool
 ) -> None:
-    tools("docker", f"echo {LIMITS}")
+    tools("docker", f'echo "$@" >>{tmp_path}/asked; echo {LIMITS}')
     launch = replace(launch, sockets=tmp_path / "sockets" if has_sockets else None)
     sandbox = choose_sandbox("container", launch, pytest.fail, image="agents")
     with sandbox.enclosed(launch) as there:
-        words = [*there.command]
+        pass
+    words = (tmp_path / "asked").read_text().split()
     assert (f"--network={'none' if has_sockets else 'host'}") in words
     assert (f"--volume={tmp_path}/sockets:{tmp_path}/sockets:ro" in words) is has_sockets
     address = f"unix:{tmp_path}/sockets/lobby" if has_sockets else "127.0.0.1:9"
     assert there.environment["REGLUE_ADDRESS"] == address
+
+
+def test_an_engine_that_makes_no_container_is_not_the_programs_fault(
+    tools: Program, launch: Launch
+) -> None:
+    tools("docker", f'[ $1 = info ] && echo {LIMITS} && exit; echo "no room" >&2; exit 125')
+    sandbox = choose_sandbox("container", launch, pytest.fail, image="agents")
+    with (
+        raises(UsageError, "sandbox=container", "docker does not work here: no room"),
+        sandbox.enclosed(launch),
+    ):
+        pytest.fail("there is no container")
+
+
+def test_an_engine_without_limits_is_refused(tools: Program, launch: Launch) -> None:
+    tools("docker", "echo true false true")
+    with raises(UsageError, "sandbox=container", "docker cannot limit memory, processes"):
+        choose_sandbox("container", launch, pytest.fail, image="agents")
 
 
 def test_by_a_socket_the_certificate_is_the_addresss(launch: Launch, tmp_path: Path) -> None:

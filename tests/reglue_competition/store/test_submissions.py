@@ -296,3 +296,39 @@ def test_a_name_that_cannot_be_shown_is_refused(store: Store) -> None:
     for name in ["", " ", "a\nb", "a\u202eb", "x" * 101]:
         with raises(BadArgument, "agent's name", "101 characters" if name > "x" else repr(name)):
             store.enter(team, name, NOON)
+
+
+IMAGE, OTHER = f"sha256:{'1' * 64}", f"sha256:{'2' * 64}"
+
+
+@pytest.mark.parametrize(
+    ("agents", "image", "words"),
+    [
+        ("remote", IMAGE, "plays agents that connect by themselves"),
+        ("submitted", None, "plays agents from images that teams hand in"),
+    ],
+)
+def test_a_phase_plays_the_agents_that_it_says(
+    store: Store, agents: str, image: str | None, words: str
+) -> None:
+    store.apply(definition(phase(agents=agents)))
+    store.open_phase("public", "hash")
+    team = store.add_team("Team A")
+    with raises(EntryRefused, "phase public", words):
+        store.enter(team, "mine", NOON, image=image)
+    assert store.submissions() == []
+
+
+def test_an_image_is_entered_under_a_name_of_its_own(store: Store) -> None:
+    store.apply(definition(phase(agents="both"), quotas={"at_once": None}))
+    store.open_phase("public", "hash")
+    team = store.add_team("Team A")
+    entered = store.enter(team, "mine", NOON, image=IMAGE)
+    assert entered.image == IMAGE
+    assert store.enter(team, "mine", NOON, image=IMAGE).id == entered.id
+    for other, words in ((None, "one that connects"), (OTHER, f"the image {OTHER}")):
+        with raises(EntryRefused, f"its agent is the image {IMAGE}, not {words}"):
+            store.enter(team, "mine", NOON, image=other)
+    assert store.enter(team, "another", NOON).image is None
+    (event, _) = [each for each in store.events() if each.kind == "submission entered"]
+    assert event.detail["image"] == IMAGE

@@ -20,9 +20,6 @@ from reglue.v1 import lobby_pb2
 UNIX_SOCKET_DIR = "REGLUE_UNIX_SOCKET_DIR"
 """The folder of the glues' folders. A glue and a peer may have it mounted at different places."""
 
-LOBBY = "lobby"
-"""The socket at which gRPC answers, in the folder of a glue's sockets."""
-
 FOLDER_PREFIX = "reglue-"
 
 _ROLES = ("agent", "environment", "experiment")

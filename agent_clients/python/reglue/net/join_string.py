@@ -25,6 +25,9 @@ _LAST_PORT = 65535  # grpc would take a larger number modulo 65536
 
 _SOCKET = re.compile(r"unix:(/[A-Za-z0-9._~/+,@=:-]+)")  # what grpc takes as it stands
 
+LOBBY = "lobby"
+"""The Unix socket at which gRPC answers, in the folder of a glue's sockets."""
+
 LONGEST = 107
 """Bytes of a Unix socket's path (sun_path holds 108, with the zero behind it)."""
 
