@@ -35,6 +35,17 @@ closes = 2100-01-01T00:00:00Z
 benchmark = "online:mountain-car"
 options = { runs = 2, episodes = 20, episode_limit = 1000 }
 
+[[phases]]
+name = "private"
+kind = "private"
+agents = "submitted"
+opens = 2100-01-01T00:00:00Z
+closes = 2101-01-01T00:00:00Z
+
+[[phases.benchmarks]]
+benchmark = "online:mountain-car"
+options = { runs = 2, episodes = 20, episode_limit = 1000 }
+
 [quotas]
 at_once = 9
 
@@ -106,13 +117,15 @@ def serving(docker: Docker, competition: Path) -> Iterator[subprocess.Popen[byte
         server.wait(MINUTES)
 
 
-def submissions(docker: Docker, competition: Path) -> dict[str, dict[str, Any]]:
-    """As exported, by name, with their runs."""
+def submissions(
+    docker: Docker, competition: Path, phase: str = "public"
+) -> dict[str, dict[str, Any]]:
+    """Those of a phase as exported, by name, with their runs."""
     exported = json.loads(docker(*REGLUE, "export", str(competition), "--json"))
     runs: dict[str, list[dict[str, Any]]] = {}
     for run in exported["runs"]:
         runs.setdefault(run["submission"], []).append(run)
-    entered = exported["submissions"]
+    entered = [each for each in exported["submissions"] if each["phase"] == phase]
     return {each["name"]: each | {"runs": runs.get(each["id"], [])} for each in entered}
 
 
@@ -131,7 +144,7 @@ def competition(docker: Docker, tmp_path_factory: pytest.TempPathFactory) -> Pat
     (made / "competition.toml").write_text(COMPETITION, encoding="utf-8")
     docker(*REGLUE, "team", "add", str(made), "us")
     with serving(docker, made) as server:
-        until(lambda: status(docker, made) == "open", "the phase is open", MINUTES)
+        until(lambda: state(docker, made, "public") == "open", "the phase is open", MINUTES)
         for name in IMAGES:
             file = archive(docker, folder, name)
             docker(*REGLUE, "submit", str(made), "us", str(file), "--name", name)
@@ -143,17 +156,23 @@ def competition(docker: Docker, tmp_path_factory: pytest.TempPathFactory) -> Pat
     with serving(docker, made):
 
         def have_ended() -> bool:
-            found = submissions(docker, made).values()
-            return all(each["status"] not in ("waiting", "playing") for each in found)
+            found = [submissions(docker, made, each) for each in ("public", "private")]
+            ended = [each["status"] for of in found for each in of.values()]
+            return not {"waiting", "playing"} & {*ended}
 
         until(have_ended, "all have ended", 10 * MINUTES)
+        docker(*REGLUE, "close", str(made), "public", "--yes")
+        docker(*REGLUE, "open", str(made), "private")
+        until(lambda: state(docker, made, "private") == "open", "the next is open", MINUTES)
+        docker(*REGLUE, "advance", str(made), "public")
+        until(have_ended, "the chosen one has ended", 10 * MINUTES)
     return made
 
 
-def status(docker: Docker, competition: Path) -> str:
-    """The phase's."""
+def state(docker: Docker, competition: Path, phase: str) -> str:
+    """Whether that phase is planned, open or closed."""
     phases = json.loads(docker(*REGLUE, "status", str(competition), "--json"))["phases"]
-    return next(str(each["state"]) for each in phases if each["name"] == "public")
+    return next(str(each["state"]) for each in phases if each["name"] == phase)
 
 
 def test_images_of_any_language_are_scored(docker: Docker, competition: Path) -> None:
@@ -166,6 +185,15 @@ def test_images_of_any_language_are_scored(docker: Docker, competition: Path) ->
         assert result["complete"]
         assert result["agent"]["isolation"] == "container"
         assert found[name]["image"].startswith("sha256:")
+
+
+def test_a_private_phase_is_played_without_its_teams(docker: Docker, competition: Path) -> None:
+    before = submissions(docker, competition)
+    ((name, chosen),) = submissions(docker, competition, "private").items()
+    assert chosen["image"] == before[name]["image"]
+    assert chosen["status"] == "finished", chosen["detail"]
+    runs = [(run["score"], each) for each, of in before.items() for run in of["runs"]]
+    assert name == max(each for each in runs if each[0] is not None)[1]
 
 
 @pytest.mark.parametrize("name", FAILED)
@@ -189,7 +217,7 @@ def test_a_container_finds_nothing_but_its_socket(docker: Docker, competition: P
     assert int(seen["processes"]) < 10
     assert seen["writes"].split() == ["/dev/shm", "/tmp"]
     assert seen["engine"] == "none"
-    assert seen["sockets"].split() == ["agent", "lobby"]
+    assert "sockets" not in seen  # it cannot list them
     assert seen["named"].split() == ["REGLUE_ADDRESS", "REGLUE_TOKEN"]
 
 

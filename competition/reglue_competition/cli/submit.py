@@ -1,4 +1,4 @@
-"""`reglue competition submit`: a team's agent, as the image of a container."""
+"""`reglue competition submit` and `advance`: agents as images of containers."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Annotated
 
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
-from typer import Argument, Option
+from typer import Argument, Exit, Option
 
+from glue_server.commands.command import FAULTS
 from glue_server.console import console, say
-from reglue.errors import EntryRefused, UsageError
+from reglue.errors import EntryRefused, UnknownName, UsageError
 from reglue.tools.loading_modules import loading
 from reglue_competition.cli.common import Folder, read_folder
 
@@ -64,3 +65,57 @@ def submit(
             raise UsageError(str(refused)) from refused
     say(f"submission {entered.id} of {team}, {entered.name!r}, waits in phase {entered.phase}")
     say(f"its image is {digest}")
+
+
+def advance(
+    folder: Folder,
+    phase: Annotated[
+        str, Argument(metavar="PHASE", help="the phase whose chosen submissions go on")
+    ],
+) -> None:
+    """Enter the images that were chosen in a phase into the phase that is open now.
+
+    Of each team on PHASE's leaderboard it is the submission that counts there, unless that is off
+    the board or withdrawn. Teams need not be connected, or do anything. A second time it enters
+    what is missing.
+
+    reglue competition advance my-comp public
+
+    Exit codes: 0 all are entered; 1 some were refused, or the database is away; 2 wrong usage;
+    130 interrupted.
+    """
+    with loading():
+        from reglue_competition.ranking import leaderboard
+
+    competition = read_folder(folder)
+    refused = False
+    with competition.store() as store:
+        now = datetime.now(UTC)
+        phases = {each.name: each for each in store.phases()}
+        if phase not in phases:
+            raise UnknownName("phase", phase, phases)
+        to = store.phase_open_at(now)
+        if to is None or to.name == phase:
+            raise UsageError(
+                got=f"phase {phase}, and {'none' if to is None else 'the same'} open",
+                wanted="another phase that is open, to enter into",
+            )
+        board = leaderboard(store.definition(), phases[phase], store, competition.runs_path)
+        chosen = [row.submission for row in board.rows if not row.is_struck]
+        images = [each for each in chosen if each.image is not None]
+        there = {(each.team, each.image) for each in store.submissions(to.name)}
+        for each in images:
+            if (each.team, each.image) in there:
+                say(f"{each.team}: {each.name!r} is in phase {to.name} already")
+                continue
+            try:
+                entered = store.enter(store.team(each.team), each.name, now, image=each.image)
+            except EntryRefused as error:
+                refused = True
+                say(f"{each.team}: {error}")
+            else:
+                say(f"{each.team}: {each.name!r} waits in phase {to.name} as {entered.id}")
+    if missing := len(chosen) - len(images):
+        say(f"{missing} of {len(chosen)} teams' agents connect by themselves: nothing is entered")
+    if refused:
+        raise Exit(FAULTS)

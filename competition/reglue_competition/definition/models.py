@@ -150,8 +150,8 @@ class AgentsSee(_Table):
 class ImageLimits(_Table):
     """What the image of an agent may hold, and its container may use."""
 
-    memory_gib: Size = 4.0  # with /tmp
-    tmp_gib: Size = 1.0  # of /tmp, the one place to which it may write
+    memory_gib: Size = 4.0  # with what it writes to /tmp
+    tmp_gib: Size = 1.0  # of /tmp
     processors: Size = 1.0
     processes: Count = 256  # threads count
     image_gib: Size = 8.0  # unpacked

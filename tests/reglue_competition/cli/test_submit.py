@@ -1,12 +1,17 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from reglue.examples.constant import Constant
+from reglue_bench import evaluate
 from reglue_competition.competition_folder import CompetitionFolder
+from reglue_competition.store import Store
 from tests.reglue_competition.cli.conftest import Say
+from tests.reglue_competition.page.competition_builder import end
 from tests.reglue_competition.test_images import Made, tar
 
 PHASE = """
@@ -37,6 +42,62 @@ def opened(folder: Path, say: Say, agents: str = "submitted") -> Path:
     assert say("competition", "open", str(folder), "public").returncode == 0
     assert say("competition", "team", "add", str(folder), "Team A").returncode == 0
     return folder
+
+
+TWO = (
+    PHASE.replace("multi-task:gridworld", "evaluate:cart-pole").replace(
+        'evaluate:cart-pole" }', 'evaluate:cart-pole", options = { num_episodes = 2 } }'
+    )
+    + """
+[[phases]]
+name = "private"
+kind = "private"
+agents = "submitted"
+opens = 2100-01-01T00:00:00Z
+closes = 2101-01-01T00:00:00Z
+benchmarks = [{ benchmark = "evaluate:cart-pole", options = { num_episodes = 2 } }]
+"""
+)
+
+
+def played(store: Store, folder: Path, team: str, image: str | None) -> str:
+    """A finished submission of a new team in the open phase: its id."""
+    entered = store.enter(store.add_team(team), f"{team}s", datetime.now(UTC), image=image)
+    out = folder / "runs" / entered.id / "0"
+    result = evaluate(
+        "evaluate:cart-pole", agent=Constant(), out=out, secret=16 * "a", num_episodes=2, workers=0
+    )
+    end(store, entered, result)
+    return entered.id
+
+
+def test_chosen_images_go_on_into_the_phase_that_is_open(folder: Path, say: Say) -> None:
+    (folder / "competition.toml").write_text(TWO.replace("AGENTS", "both"))
+    words = ("competition", "advance", str(folder), "public")
+    assert say("competition", "open", str(folder), "public").returncode == 0
+    images = {"A": f"sha256:{'1' * 64}", "B": f"sha256:{'2' * 64}", "C": f"sha256:{'3' * 64}"}
+    with CompetitionFolder.read(folder).store() as store:
+        for team in ("A", "B", "C", "D"):
+            submission = played(store, folder, team, images.get(team))
+            if team == "C":
+                store.rule(submission, "off the board", "it cheats")
+    done = say(*words)
+    assert (done.returncode, "public, and the same open" in done.stderr) == (2, True)
+    assert say("competition", "close", str(folder), "public", "--yes").returncode == 0
+    assert say("competition", "open", str(folder), "private").returncode == 0
+    done = say(*words)
+    assert done.returncode == 0, done.stderr
+    assert "1 of 3 teams' agents connect by themselves" in done.stdout
+    with CompetitionFolder.read(folder).store() as store:
+        entered = {each.team: each for each in store.submissions("private")}
+        assert {team: each.image for team, each in entered.items()} == {
+            team: images[team] for team in ("A", "B")
+        }
+        assert {each.status for each in entered.values()} == {"waiting"}
+    done = say(*words)  # again
+    assert (done.returncode, done.stdout.count("in phase private already")) == (0, 2)
+    done = say("competition", "advance", str(folder), "none")
+    assert (done.returncode, "there is no phase 'none'" in done.stderr) == (2, True)
 
 
 def test_an_image_waits_for_its_turn(folder: Path, say: Say, archive: Path) -> None:
