@@ -12,6 +12,7 @@ import gzip
 import hashlib
 import io
 import json
+import logging
 import platform
 import posixpath
 import re
@@ -28,6 +29,8 @@ from typing import IO, Any, NoReturn, cast
 from glue_server.processes.sandbox import container_engine
 from reglue.errors import StorageFailed, UsageError, brief, printable
 from reglue_bench.results.whole_file import whole_file
+
+log = logging.getLogger("reglue")
 
 GIB = 2**30
 
@@ -86,8 +89,11 @@ def load_image(digest: str, archive: Path) -> None:
 
 def forget_image(digest: str) -> None:
     """Have the engine delete it, unless a container runs it."""
-    if (engine := container_engine()) is not None:
-        _asked([engine, "image", "rm", digest], _REMOVE_S)
+    if (engine := container_engine()) is None:
+        return
+    done, said = _asked([engine, "image", "rm", digest], _REMOVE_S)
+    if not done:
+        log.info("the image %s stays: %s", digest, said)
 
 
 def _is_known(engine: str, digest: str) -> bool:

@@ -146,7 +146,7 @@ def _serve(settings: SubmissionSettings, parent: _Parent) -> None:
     if farewell or image is not None:
         agent.close(farewell)
         server.close()
-    if farewell and image is not None:
+    if image is not None:
         forget_image(image.digest)
 
 
