@@ -34,6 +34,7 @@ from tests.leftovers import child_processes
 from tests.programs import wait_until_gone
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_competition.runs.corridor_submissions import alone, joined_process, of_folder
+from tests.repository.pages import blocks
 from tests.waiting import PATIENCE_S, until
 
 pytestmark = pytest.mark.slow
@@ -105,6 +106,32 @@ def join_string(folder: Path, store: Store, address: str, team: str) -> JoinStri
     tls = Secrets.read(folder / "secrets").tls
     token = store.new_token(store.add_team(team))
     return JoinString(address, token, tls.authority, tls.name)
+
+
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+def test_the_minimal_client_of_the_docs_plays_a_competition(
+    url: str, store: Store, folder: Path, tmp_path: Path
+) -> None:
+    """By a join string, over TLS, under the submission's name, without our SDK."""
+    for block in blocks("docs/how-to/minimal-client.md"):
+        if block.title in ("minimal.py", "zeros.py"):
+            (tmp_path / block.title).write_text(block.text, encoding="utf-8")
+    program = (tmp_path / "zeros.py").read_text().replace("run(Zeros())", 'run(Zeros(), "zeros")')
+    with served(folder, url) as server:
+        where = join_string(folder, store, server.address, "us")
+        environment = os.environ | {"REGLUE_ADDRESS": str(where), "PYTHONPATH": str(tmp_path)}
+        environment["PYTHONPATH"] += os.pathsep + os.pathsep.join(sys.path)
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+    (played,) = store.submissions()
+    assert (played.name, played.status) == ("zeros", "finished")
 
 
 @pytest.mark.parametrize("url", ["sqlite"], indirect=True)  # test_kills is of PostgreSQL
