@@ -5,6 +5,7 @@ from __future__ import annotations
 from reglue_competition.definition.changes import changes
 from reglue_competition.definition.definition_file import FILE, entry_settings, read_definition
 from reglue_competition.definition.models import (
+    AgentsFrom,
     AgentsSee,
     Bars,
     BenchmarkEntry,
@@ -21,6 +22,7 @@ from reglue_competition.definition.models import (
 
 __all__ = [
     "FILE",
+    "AgentsFrom",
     "AgentsSee",
     "Bars",
     "BenchmarkEntry",

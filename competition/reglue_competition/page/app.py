@@ -148,6 +148,12 @@ class Page:
             meanings=wording.MEANINGS,
             rule=rule(definition.ranking),
             phases=self._phases(),
+            agents=[(each.name, wording.AGENTS[each.agents]) for each in definition.phases],
+            container=(
+                wording.container_limits(definition.images)
+                if any(each.agents != "remote" for each in definition.phases)
+                else ()
+            ),
             public_key=self._public_key,
         )
 

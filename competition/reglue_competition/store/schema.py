@@ -144,7 +144,7 @@ events = sa.Table(  # triggers refuse to change or delete a row
     TABLES,
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("at", Utc, nullable=False),
-    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False, index=True),
     # Names, not keys: an event may be about anything.
     sa.Column("team", sa.Text),
     sa.Column("submission", sa.Text),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -68,6 +68,22 @@ def test_a_submission_that_waits_for_its_round_says_when_that_begins(
     assert f"in the queue, for the round that begins at {day:%Y-%m-%d %H:%M} UTC" in text
     rules = opened(made).get("/rules").text
     assert "every 24 h" in rules
+
+
+def test_who_runs_agents_and_within_which_limits(tmp_path: Path, opened: Open) -> None:
+    image = f"sha256:{16 * 'beef'}"
+    made = begin(tmp_path, definition(phase(agents="submitted"), images={"memory_gib": 2.5}))
+    with Store(made.url) as store:
+        entered = store.enter(store.add_team("A"), "a", datetime.now(UTC), image=image)
+        client = opened(made)
+        rules, page = client.get("/rules").text, client.get(f"/submissions/{entered.id}").text
+    for shown in ("from an image that its team hands in", "2.5 GiB, with", "256", "8 GiB"):
+        assert shown in rules
+    assert image in page
+
+
+def test_rules_of_agents_that_connect_name_no_container(client: TestClient) -> None:
+    assert "Who runs an agent" not in client.get("/rules").text
 
 
 def test_a_long_queue_is_cut(tmp_path: Path, opened: Open) -> None:

@@ -211,6 +211,7 @@ def submission_view(
         status=submission.status,
         meaning=wording.MEANINGS[submission.status],
         detail=submission.detail if sees_detail else "",
+        image=submission.image or "",
         times=[(what, wording.minute(at)) for what, at in times if at],
         playing=playing(submission, snapshot) if submission.status in UNFINISHED else None,
         score=wording.total(row.score, is_rate=is_rate) if row else "",

@@ -193,6 +193,7 @@ class SubmissionView:
     status: str
     meaning: str
     detail: str  # to its team and the organiser
+    image: str  # which the organiser runs, by digest; empty: its agent connects
     times: Sequence[tuple[str, str]]
     playing: Playing | None
     score: str

@@ -8,7 +8,7 @@ from datetime import datetime
 from reglue_bench.formatting import STATUSES, count, percent, percents, value, values
 from reglue_bench.results.result import Measure
 from reglue_bench.statistics import Interval
-from reglue_competition.definition import PlayLimits
+from reglue_competition.definition import AgentsFrom, ImageLimits, PlayLimits
 
 MEANINGS = {
     "waiting": "It is in the queue. It starts or goes on when its agent is connected and a place "
@@ -104,6 +104,26 @@ def limits(play: PlayLimits) -> Sequence[tuple[str, str, str]]:
     if play.turn_grid_s is not None:
         rows.append(("answers", f"every {play.turn_grid_s:g} s", "so that timing reveals nothing"))
     return rows
+
+
+AGENTS: Mapping[AgentsFrom, str] = {
+    "remote": "its team does: it connects",
+    "submitted": "the organiser does, from an image that its team hands in",
+    "both": "its team does, or the organiser, from an image that its team hands in",
+}
+"""Who runs an agent, by what its phase says."""
+
+
+def container_limits(images: ImageLimits) -> Sequence[tuple[str, str]]:
+    """What the container of an image may use."""
+    return [
+        ("memory", f"{images.memory_gib:g} GiB, with what is written to /tmp"),
+        ("/tmp", f"{images.tmp_gib:g} GiB"),
+        ("processors", f"{images.processors:g}"),
+        ("processes", count(images.processes)),
+        ("network", "none, but the way to play"),
+        ("the image, unpacked", f"{images.image_gib:g} GiB"),
+    ]
 
 
 def _duration(seconds: float) -> str:

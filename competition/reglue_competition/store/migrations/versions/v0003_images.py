@@ -1,4 +1,4 @@
-"""Who runs the agents of a phase, and the image of a submission."""
+"""Who runs the agents of a phase, the image of a submission, and events by their kinds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ down_revision = "0002"
 
 
 def upgrade() -> None:
-    """Add the columns. Until now, agents connected by themselves."""
+    """Add columns and index. Until now, agents connected by themselves."""
     agents = sa.Column("agents", sa.Text(), nullable=False, server_default="remote")
     op.add_column("phase", agents)
     op.add_column("submission", sa.Column("image", sa.Text()))
+    op.create_index("ix_event_kind", "event", ["kind"])
