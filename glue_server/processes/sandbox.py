@@ -227,9 +227,7 @@ class Container:
         """An image, or an engine that answers."""
         if self._image is None:
             return f"name the image with {setting('sandbox_image')}"
-        if (engine := container_engine()) is None:
-            return "there is neither docker nor podman"
-        return _does_not_limit(engine)
+        return lacks_engine()
 
     @contextmanager
     def enclosed(self, launch: Launch) -> Iterator[Launch]:
@@ -313,8 +311,10 @@ _LIMITING = {
 """What to ask an engine for, and the words of one that limits all."""
 
 
-def _does_not_limit(engine: str) -> str | None:
-    """Why the engine does not work here, or cannot limit what a container takes."""
+def lacks_engine() -> str | None:
+    """Why no container can be run here; None if one can, within limits."""
+    if (engine := container_engine()) is None:
+        return "there is neither docker nor podman"
     name = Path(engine).name
     form, wanted = _LIMITING[name]
     lack, said = _tried(name, [engine, "info", "--format", form])

@@ -59,6 +59,15 @@ CertificateFile: TypeAlias = Annotated[
 ]
 
 
+def warn_of_engine(folder: CompetitionFolder) -> None:
+    """Say so if phases take images, and no container can be run here."""
+    from glue_server.processes.sandbox import lacks_engine
+
+    phases = [each.name for each in folder.definition.phases if each.agents != "remote"]
+    if phases and (lack := lacks_engine()) is not None:
+        say(f"warning: images of {', '.join(phases)} cannot be played on this machine: {lack}")
+
+
 def read_folder(path: Path) -> CompetitionFolder:
     """The competition in that folder. Raises UsageError."""
     with loading():

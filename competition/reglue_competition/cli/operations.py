@@ -14,7 +14,7 @@ from reglue.errors import StoreFailed, UsageError, printable
 from reglue.net.join_string import split_address
 from reglue.tools.loading_modules import loading
 from reglue_bench.cli.shared_flags import AsJson
-from reglue_competition.cli.common import Folder, print_json, read_folder
+from reglue_competition.cli.common import Folder, print_json, read_folder, warn_of_engine
 
 _File = Annotated[Path, Argument(metavar="FILE", help="the backup, such as monday.tar.gz")]
 
@@ -76,6 +76,7 @@ def serve(
 
     competition = read_folder(folder)
     log_to_stderr(as_json=log_json)
+    warn_of_engine(competition)
     with competition.store() as store:
         store.apply(competition.definition)
         hosted = Hosted(competition, competition.secrets(), logs_json=log_json)

@@ -13,7 +13,14 @@ from reglue.errors import UsageError
 from reglue.tools.loading_modules import loading
 from reglue.tools.outputs import product
 from reglue_bench.cli.shared_flags import MARKS
-from reglue_competition.cli.common import Folder, TokenEnv, format_date, read_folder, token_in
+from reglue_competition.cli.common import (
+    Folder,
+    TokenEnv,
+    format_date,
+    read_folder,
+    token_in,
+    warn_of_engine,
+)
 
 _LONG_H = 12.0  # for one submission: `check` warns beyond it
 _APART = 0.1  # of success rates: what `check` says of ranks
@@ -123,6 +130,7 @@ def check(
             )
             all_h = hours * teams / places
             say(f"  {teams} teams with one each: up to {all_h:,.0f} h on {plural(places, 'place')}")
+    warn_of_engine(competition)
     if draw and ranking.ties == "shared":
         cells = cells_that_separate(teams, _APART)
         say(

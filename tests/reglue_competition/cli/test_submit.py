@@ -100,6 +100,19 @@ def test_chosen_images_go_on_into_the_phase_that_is_open(folder: Path, say: Say)
     assert (done.returncode, "there is no phase 'none'" in done.stderr) == (2, True)
 
 
+def test_a_machine_that_plays_no_images_says_so_before(
+    folder: Path, say: Say, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "competition.toml").write_text(PHASE.replace("AGENTS", "both"))
+    monkeypatch.setenv("PATH", str(folder))
+    done = say("competition", "check", str(folder))
+    assert done.returncode == 0, done.stderr
+    lack = "warning: images of public cannot be played on this machine: there is neither docker nor"
+    assert lack in done.stdout.replace("\n", " ")
+    (folder / "competition.toml").write_text(PHASE.replace("AGENTS", "remote"))
+    assert "warning" not in say("competition", "check", str(folder)).stdout
+
+
 def test_an_image_waits_for_its_turn(folder: Path, say: Say, archive: Path) -> None:
     opened(folder, say)
     done = say("competition", "submit", str(folder), "Team A", str(archive), "--name", "first")
