@@ -194,6 +194,7 @@ class _Served(Generic[_Port]):
         )
         self.isolation = "remote"
         self._enclosing = ExitStack()
+        self._told: Callable[[], str] = str
         try:
             if program is not None:
                 self._process = self._started(program, announce or _say_nothing)
@@ -261,6 +262,7 @@ class _Served(Generic[_Port]):
         sandbox = choose_sandbox(program.sandbox, launch, say, image=program.image)
         self.isolation = sandbox.isolation
         enclosed = self._enclosing.enter_context(sandbox.enclosed(launch))
+        self._told = enclosed.told
         return ProgramProcess(
             enclosed.command,
             environment=enclosed.environment,
@@ -315,9 +317,11 @@ class ServedAgent(_Served[AgentPort]):
         how = self._process.ended()
         if how and how not in words:
             words += f"; {how}"
-        # On lines of their own: the first line alone says what happened.
+        if told := self._told():
+            words += f"; {told}"
         if self._program.is_private:
             return words
+        # On lines of their own: the first line alone says what happened.
         words += self._hint()
         if printed := self._process.last_lines():
             words += f"\nthe last lines of {self._program.log_file.name}:\n{printed}"

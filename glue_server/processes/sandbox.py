@@ -60,6 +60,7 @@ class Launch:
     readable: Sequence[Path] = ()  # more that it may read than the system and its folder
     sockets: Path | None = None  # the folder of the glue's Unix sockets
     limits: Limits = USUAL
+    told: Callable[[], str] = str  # what the sandbox knows of the program's end; empty: nothing
 
     @property
     def by_socket(self) -> Mapping[str, str]:
@@ -238,7 +239,7 @@ class Container:
         uid = _new_uid() if os.getuid() == 0 else os.getuid()
         environment = _in_image(launch.by_socket)
         network = "host" if launch.sockets is None else "none"
-        words = [engine, "create", "--rm", "--init", "--name", name, f"--network={network}"]
+        words = [engine, "create", "--init", "--name", name, f"--network={network}"]
         words += ["--read-only"]
         words += ["--cap-drop=ALL", "--security-opt=no-new-privileges", "--ipc=private"]
         limits = launch.limits
@@ -264,6 +265,7 @@ class Container:
                 command=[engine, "start", "--attach", name],
                 environment=environment,
                 folder=launch.folder or "/",
+                told=lambda: _told(engine, name, limits),
             )
 
 
@@ -334,6 +336,15 @@ def _make(words: Sequence[str], environment: Mapping[str, str]) -> None:
     lack, _ = _tried(Path(words[0]).name, words, within_s=_MAKING_S, environment=environment)
     if lack is not None:
         raise UsageError(f"{setting('sandbox', 'container')}: {lack}")
+
+
+def _told(engine: str, name: str, limits: Limits) -> str:
+    """Whether a container ran out of memory."""
+    words = [engine, "inspect", "--format", "{{.State.OOMKilled}}", name]
+    _, said = _tried(Path(engine).name, words)
+    if said.strip() != "true":
+        return ""
+    return f"its container has run out of memory: it may have {limits.memory_bytes / 2**30:.3g} GiB"
 
 
 _REMOVES = 'read -r ended || { "$@"; sleep 5; }; "$@"'

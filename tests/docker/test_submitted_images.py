@@ -66,12 +66,14 @@ IMAGES = {
     "looks": 'reglue-agent-python\nCOPY look.sh /\nENTRYPOINT ["sh", "/look.sh"]',
     "ends": 'reglue-agent-python\nENTRYPOINT ["true"]',
     "fills": 'reglue-agent-python\nENTRYPOINT ["sh", "-c", "cat /dev/zero >/tmp/x; exit 9"]',
+    "hogs": 'reglue-agent-python\nENTRYPOINT ["python3", "-c", "bytearray(2**30)"]',
     "forks": 'reglue-agent-python\nENTRYPOINT ["bash", "-c", "f() { f | f & }; f; sleep 1000"]',
     "prints": 'reglue-agent-python\nENTRYPOINT ["yes", "an observation"]',
 }
 FAILED = {
     "ends": "exit code 0 before it joined",
     "fills": "exit code 9 before it joined",
+    "hogs": "its container has run out of memory: it may have 0.5 GiB",
     "forks": " joined",  # it did not: within 20 s, or before its bash gave up
     "prints": "no agent joined within 20 s",
 }

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from glue_server.processes.sandbox import Bubblewrap, Launch, choose_sandbox
+from glue_server.processes.sandbox import Bubblewrap, Launch, Limits, choose_sandbox
 from glue_server.rpc.tls.authority import private_authority
 from reglue.errors import UsageError
 from reglue.net.join_string import JoinString, join_string
@@ -119,6 +119,18 @@ def test_an_engine_that_makes_no_container_is_not_the_programs_fault(
         sandbox.enclosed(launch),
     ):
         pytest.fail("there is no container")
+
+
+@pytest.mark.parametrize("killed", ["true", "false"])
+def test_a_container_that_wanted_too_much_memory_is_told(
+    tools: Program, launch: Launch, killed: str
+) -> None:
+    tools("docker", f"[ $1 = inspect ] && echo {killed} && exit; echo {LIMITS}")
+    launch = replace(launch, limits=Limits(memory_bytes=3 * 2**29))
+    with choose_sandbox("container", launch, pytest.fail, image="a").enclosed(launch) as there:
+        said = there.told()
+    wanted = "its container has run out of memory: it may have 1.5 GiB"
+    assert said == (wanted if killed == "true" else "")
 
 
 def test_an_engine_without_limits_is_refused(tools: Program, launch: Launch) -> None:
