@@ -172,6 +172,7 @@ class _Archive:
                 f"it is for {brief(got[0])}, {brief(got[1])}; wanted {', '.join(wanted)}: build it "
                 f"with --platform {'/'.join(wanted)}"
             )
+        _check_start(_mapping(about.get("config") or {}, "config"))
         return _Image(config, layers, ids)
 
     def layer(self, name: str) -> IO[bytes]:
@@ -319,6 +320,16 @@ def _inside(path: str, name: str) -> str:
     if normal.startswith("/") or normal.split("/")[0] == ".." or "\0" in normal:
         _refuse(f"{brief(name)} leads out of it")
     return normal
+
+
+def _check_start(about: dict[str, Any]) -> None:
+    """Raise UsageError for an image that no container could be made of, or that wants disk."""
+    if about.get("Volumes"):  # which could be written to without a limit
+        _refuse("it declares volumes: leave out VOLUME; what the agent writes goes to /tmp")
+    if not (about.get("Entrypoint") or about.get("Cmd")):
+        _refuse("it has no command: give it CMD or ENTRYPOINT")
+    if not _text(about.get("WorkingDir") or "/", "WorkingDir").startswith("/"):
+        _refuse(f"got the working directory {brief(about['WorkingDir'])}, wanted an absolute path")
 
 
 def _blob(about: dict[str, Any]) -> str:

@@ -240,7 +240,7 @@ class Container:
         environment = _in_image(launch.by_socket)
         network = "host" if launch.sockets is None else "none"
         words = [engine, "create", "--init", "--name", name, f"--network={network}"]
-        words += ["--read-only"]
+        words += ["--read-only", "--no-healthcheck", "--ulimit=core=0"]
         words += ["--cap-drop=ALL", "--security-opt=no-new-privileges", "--ipc=private"]
         limits = launch.limits
         words += [f"--memory={limits.memory_bytes}b", f"--memory-swap={limits.memory_bytes}b"]
@@ -258,7 +258,7 @@ class Container:
             program = "python3"
         words += [*([f"--entrypoint={program}"] if program else []), self._image, *arguments]
         environment |= _engines_own()
-        with _removed_at_the_end([engine, "rm", "--force", name]):
+        with _removed_at_the_end([engine, "rm", "--force", "--volumes", name]):
             _make(words, environment)  # apart: what goes wrong later is the program's fault
             yield replace(
                 launch,

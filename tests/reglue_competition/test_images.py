@@ -52,6 +52,7 @@ class Made:
     def config(self) -> bytes:
         ids = [sha256(layer) for layer in self.layers]
         right = {"os": "linux", "architecture": ARCHITECTURE, "rootfs": {"diff_ids": ids}}
+        right |= {"config": {"Cmd": ["agent"]}}
         return json.dumps(right | self.about).encode()
 
     def saved(self, pack: Callable[[bytes], bytes] = bytes) -> Files:
@@ -216,6 +217,15 @@ WRONG: dict[str, tuple[Callable[[], bytes], str]] = {
         "it is for 'linux', 's390x'; wanted linux",
     ),
     "another system": (lambda: tar(Made(about={"os": "windows"}).saved()), "for 'windows'"),
+    "volumes": (
+        lambda: tar(Made(about={"config": {"Cmd": ["x"], "Volumes": {"/x": {}}}}).saved()),
+        "it declares volumes: leave out VOLUME",
+    ),
+    "no command": (lambda: tar(Made(about={"config": None}).saved()), "give it CMD or ENTRYPOINT"),
+    "a relative folder": (
+        lambda: tar(Made(about={"config": {"Cmd": ["x"], "WorkingDir": "x"}}).saved()),
+        "got the working directory 'x', wanted an absolute path",
+    ),
     "no layers": (lambda: tar(Made(about={"rootfs": {}}).saved()), "wanted a list"),
     "a digest with a path": (
         lambda: tar(

@@ -86,7 +86,7 @@ def test_a_container_gets_what_an_image_can_use_and_is_removed_without_a_word(
     assert "--entrypoint=/bin/sh" in words
     assert f"--volume={tmp_path}:{tmp_path}:ro" in words
     assert start == f"start --attach {name}"
-    assert removal == f"rm --force {name}"
+    assert removal == f"rm --force --volumes {name}"
     handed_over = {word.removeprefix("--env=") for word in words if word.startswith("--env=")}
     assert handed_over == {"HOME", "REGLUE_ADDRESS", "REGLUE_TOKEN"}
     assert "secret" not in run  # nobody reads it in a list of processes
