@@ -105,11 +105,15 @@ def advance(
         images = [each for each in chosen if each.image is not None]
         there = {(each.team, each.image) for each in store.submissions(to.name)}
         for each in images:
+            team = store.team(each.team)
+            if team.retired_at is not None:
+                say(f"{each.team} is retired: nothing is entered")
+                continue
             if (each.team, each.image) in there:
                 say(f"{each.team}: {each.name!r} is in phase {to.name} already")
                 continue
             try:
-                entered = store.enter(store.team(each.team), each.name, now, image=each.image)
+                entered = store.enter(team, each.name, now, image=each.image)
             except EntryRefused as error:
                 refused = True
                 say(f"{each.team}: {error}")

@@ -139,6 +139,7 @@ def _serve(settings: SubmissionSettings, parent: _Parent) -> None:
         log.error("the agent's container cannot be started: %s", error)
         parent.send(Ended("broken", str(error), again=True))
         _let_go(parent)
+        server.close()
         return
     parent.send(Listening(str(server.local_join_string("agent"))))
     parent.send(_Submission(settings, parent, agent).play())

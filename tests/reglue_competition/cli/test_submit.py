@@ -76,18 +76,21 @@ def test_chosen_images_go_on_into_the_phase_that_is_open(folder: Path, say: Say)
     words = ("competition", "advance", str(folder), "public")
     assert say("competition", "open", str(folder), "public").returncode == 0
     images = {"A": f"sha256:{'1' * 64}", "B": f"sha256:{'2' * 64}", "C": f"sha256:{'3' * 64}"}
+    images["E"] = f"sha256:{'5' * 64}"
     with CompetitionFolder.read(folder).store() as store:
-        for team in ("A", "B", "C", "D"):
+        for team in ("A", "B", "C", "D", "E"):
             submission = played(store, folder, team, images.get(team))
             if team == "C":
                 store.rule(submission, "off the board", "it cheats")
+        store.retire_team("E")
     done = say(*words)
     assert (done.returncode, "public, and the same open" in done.stderr) == (2, True)
     assert say("competition", "close", str(folder), "public", "--yes").returncode == 0
     assert say("competition", "open", str(folder), "private").returncode == 0
     done = say(*words)
     assert done.returncode == 0, done.stderr
-    assert "1 of 3 teams' agents connect by themselves" in done.stdout
+    assert "1 of 4 teams' agents connect by themselves" in done.stdout
+    assert "E is retired: nothing is entered" in done.stdout
     with CompetitionFolder.read(folder).store() as store:
         entered = {each.team: each for each in store.submissions("private")}
         assert {team: each.image for team, each in entered.items()} == {
