@@ -4,7 +4,9 @@ import { readFileSync } from "node:fs";
 import { createSecureContext, type SecureContext } from "node:tls";
 
 import { UsageError } from "../errors.js";
-import { LONGEST_PATH } from "./unix_socket.js";
+
+/** Most bytes of a Unix socket's path (sun_path holds 108, with the final zero). */
+export const LONGEST_PATH = 107;
 
 /** Where a glue listens, and how to join it. */
 export interface JoinString {

@@ -7,12 +7,12 @@ import { status } from "@grpc/grpc-js";
 import { UsageError } from "../errors.js";
 import { type Ticket, UnixSocketWelcomeSchema } from "../gen/reglue/v1/lobby_pb.js";
 import { CallStream } from "./grpc_stream.js";
-import type { JoinString } from "./join_string.js";
+import { type JoinString, LONGEST_PATH } from "./join_string.js";
 import { HUB_MESSAGE_BYTES, type PeerKind, unixSocketProof } from "./lobby.js";
 import type { Log } from "./log.js";
 import { type Stream, StreamEnded } from "./stream.js";
 import { glueText } from "../text.js";
-import { foreign, LONGEST_PATH, openSocket, pathHere, UnixSocketStream } from "./unix_socket.js";
+import { foreign, openSocket, pathHere, UnixSocketStream } from "./unix_socket.js";
 
 /** `unix` or `grpc` alone; `auto` is a Unix socket if one can be opened, else gRPC. */
 export type Transport = "auto" | "grpc" | "unix";

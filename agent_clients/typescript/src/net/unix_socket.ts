@@ -9,9 +9,6 @@ import { basename, dirname, join } from "node:path";
 
 import { Stream, StreamEnded } from "./stream.js";
 
-/** Most bytes of a Unix socket's path (sun_path holds 108, with the final zero). */
-export const LONGEST_PATH = 107;
-
 const HEADER = 4;
 
 /**
