@@ -1,9 +1,9 @@
 """Images of agents that teams hand in: read as data, checked, and written anew.
 
-An archive is `docker save`'s, or an OCI archive, of a stranger. What is kept holds the image's
-configuration and layers alone, under names of ours: no tag, no link and no path of its maker
-reaches an engine. Layouts: Docker Image Specification v1.2 ("Combined Image JSON + Filesystem
-Changeset Format"), and OCI Image Layout Specification 1.0.
+An archive is `docker save`'s, or an OCI archive, of a stranger. Only the image's configuration and
+layers are kept, under new names: an engine sees no tag, link or path that a stranger chose.
+Layouts: Docker Image Specification v1.2 ("Combined Image JSON + Filesystem Changeset Format"), and
+OCI Image Layout Specification 1.0.
 """
 
 from __future__ import annotations

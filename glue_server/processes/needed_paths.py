@@ -24,7 +24,7 @@ _MOST_LINKS = 40  # as Linux
 def needed_paths(command: Sequence[str], environment: Mapping[str, str], folder: str) -> list[Path]:
     """What it names, and what this Python reads if it runs that."""
     named = named_paths(command, environment, folder)
-    return [*named, *python_paths()] if command[0] == sys.executable else named
+    return [*named, *_python_paths()] if command[0] == sys.executable else named
 
 
 def named_paths(command: Sequence[str], environment: Mapping[str, str], folder: str) -> list[Path]:
@@ -43,7 +43,7 @@ def named_paths(command: Sequence[str], environment: Mapping[str, str], folder: 
     return [path for path in absolute if os.path.exists(path)]  # noqa: PTH110
 
 
-def python_paths() -> list[Path]:
+def _python_paths() -> list[Path]:
     """What this Python reads."""
     found = [*map(Path, [sys.prefix, sys.base_prefix, *filter(None, sys.path)])]
     found += _of_program(Path(sys.executable), {})
