@@ -34,7 +34,6 @@ log = logging.getLogger("reglue")
 COMPARISONS = "comparisons"
 """The folder of finished comparisons of teams, `PHASE.jsonl`: it may be deleted at any time."""
 
-_RENEW_S = 1.0
 _LEAVE_S = 5.0  # for a leaderboard that is being made
 _EVENTS_AT_ONCE = 500
 _EVENTS_SHOWN = 200
@@ -108,14 +107,15 @@ class Site:
     """A competition's folder and store, as the page reads them.
 
     `look` reads what changed; `rank` makes leaderboards anew where a submission has ended.
-    Between `start` and `close` a thread of its own does each once a second: the first leaderboard
-    of a hundred teams takes seconds, unless their comparisons were kept in the folder.
+    Between `start` and `close` a thread of its own does each every `renew_s` seconds: the first
+    leaderboard of a hundred teams takes seconds, unless their comparisons were kept in the folder.
     """
 
-    def __init__(self, folder: Path, store: Store) -> None:
+    def __init__(self, folder: Path, store: Store, *, renew_s: float = 1.0) -> None:
         """Raises UsageError or StoreFailed if the store cannot be read."""
         self.folder = folder
         self.store = store
+        self._renew_s = renew_s
         self.snapshot = Snapshot(store.definition())
         self._after = 0  # the last event that was read
         self._events: deque[Event] = deque(maxlen=_EVENTS_SHOWN)
@@ -234,5 +234,5 @@ class Site:
             log.exception("a leaderboard cannot be made")
 
     def _again(self, work: Callable[[], None]) -> None:
-        while not self._stop.wait(_RENEW_S):
+        while not self._stop.wait(self._renew_s):
             work()

@@ -28,11 +28,12 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
 
 @pytest.fixture
 def opened() -> Iterator[Open]:
-    """Opens the page of a competition, with its leaderboards made."""
+    """Opens the page of a competition, with its leaderboards made; tests say when it looks."""
     with ExitStack() as stack:
 
         def client(of: Made) -> TestClient:
-            site = Site(of.folder, stack.enter_context(Store(of.url, patience_s=0.5)))
+            store = stack.enter_context(Store(of.url, patience_s=0.5))
+            site = Site(of.folder, store, renew_s=3600)
             site.rank()
             page = Page(site, public_key="5f" * 32)
             found = TestClient(page.app(), raise_server_exceptions=False)

@@ -12,6 +12,7 @@ import pytest
 from markupsafe import escape
 from starlette.testclient import TestClient
 
+from reglue_competition.page.app import Page
 from reglue_competition.page.site import Site
 from reglue_competition.store import Store
 from tests.reglue_competition.competitions import definition, phase
@@ -311,10 +312,13 @@ def test_replays_are_shown_when_the_organiser_publishes_them(
         assert (path in client.get(f"/submissions/{submission.id}").text) == publishes
 
 
-def test_a_submission_that_ends_comes_into_the_leaderboard(tmp_path: Path, opened: Open) -> None:
+def test_a_submission_that_ends_comes_into_the_leaderboard(tmp_path: Path) -> None:
     made = begin(tmp_path)
-    with Store(made.url) as store:
-        client = opened(made)
+    with (
+        Store(made.url) as store,
+        Store(made.url) as read,
+        TestClient(Page(Site(tmp_path, read)).app()) as client,
+    ):
         assert "Nobody has a score yet." in client.get("/").text
         end(store, enter(store, made, "Ada", "x"), play(0.9), play(0.8))
         until(lambda: "/submissions/" in client.get("/").text, "it is in the leaderboard")
