@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -13,10 +14,18 @@ from typing import Any, Self
 
 from filelock import FileLock, Timeout
 
-from reglue.errors import CannotLoad, RunBusy, StorageFailed, UnknownName, UsageError
+from reglue.errors import (
+    BadArgument,
+    CannotLoad,
+    EntryRefused,
+    RunBusy,
+    StorageFailed,
+    UnknownName,
+    UsageError,
+)
 from reglue_competition.definition import FILE, Bars, Definition, PhaseDefinition, read_definition
 from reglue_competition.phases import PlannedBenchmark, Secrets, commitment, plan_phase
-from reglue_competition.store import Store
+from reglue_competition.store import Store, Submission, Team
 from reglue_competition.store.database import sqlite_url
 from reglue_competition.store.server_lock import ServerLock
 
@@ -26,6 +35,9 @@ DATABASE = "REGLUE_COMPETITION_DATABASE"
 SQLITE = "competition.sqlite"
 
 _LOCK = "server.lock"
+_IMAGES_LOCK = "images.lock"
+
+_CHECK_S = 3600.0  # how long the check of another archive is waited for
 
 _ADMISSION, _WAIVED = "admission", "admission waived"
 
@@ -76,6 +88,31 @@ class CompetitionFolder:
     def image_file(self, digest: str) -> Path:
         """The archive of an image."""
         return self.images_path / f"{digest.removeprefix('sha256:')}.tar"
+
+    @contextmanager
+    def images_lock(self) -> Iterator[None]:
+        """Hold the folder of images, so that none is deleted that somebody else is entering.
+
+        Raises RunBusy if another archive is checked for long.
+        """
+        try:
+            with FileLock(self.path / _IMAGES_LOCK, mode=0o600, timeout=_CHECK_S):
+                yield
+        except Timeout as error:
+            raise RunBusy(f"{self.images_path}: another archive is being checked") from error
+
+    def enter_image(self, store: Store, team: Team, name: str, digest: str) -> Submission:
+        """Enter an image that is kept in the folder, whose lock the caller holds.
+
+        One that is refused, and that no submission has, is deleted. Raises EntryRefused,
+        BadArgument, StoreFailed.
+        """
+        try:
+            return store.enter(team, name, datetime.now(UTC), image=digest)
+        except (EntryRefused, BadArgument):
+            if not any(each.image == digest for each in store.submissions()):
+                self.image_file(digest).unlink(missing_ok=True)
+            raise
 
     @property
     def replays_path(self) -> Path:

@@ -33,8 +33,9 @@ _SESSIONS = 512  # threads for the streams of one role
 _STREAMS = 4  # of one session at a time: broken ones may not have ended yet
 _PRESENT = 64  # unary calls of one address at a time
 _READ = 3  # of those whose message is read at the same time
-_TURN_S = 0.1  # after which a call whose message has not come makes way for the next one
+_TURN_S = 0.1  # after which a call whose small message has not come makes way for the next one
 _REQUEST_BYTES = 65_536
+_LARGE_BYTES = 393_216  # a part of an archive, with what goes with it
 _LOG_S = 60.0
 _CAUSES = 256
 _OURS = "our own failure: it is in the host's log"
@@ -74,18 +75,28 @@ class Sessions(Protocol):
 
 
 class Handlers(grpc.GenericRpcHandler):
-    """Finds handlers, by full method name, for a server; owns their threads."""
+    """Finds handlers, by full method name, for a server; owns their threads.
 
-    def __init__(self, unary: Mapping[str, Answer], streams: Mapping[str, Sessions]) -> None:
+    Of the unary calls, those in `large` bring more bytes, and have more time for them.
+    """
+
+    def __init__(
+        self,
+        unary: Mapping[str, Answer],
+        streams: Mapping[str, Sessions],
+        large: Mapping[str, Answer],
+    ) -> None:
         self.threads = ThreadPoolExecutor(_CALLS, thread_name_prefix="reglue-call")
         self._streams = {name: _Streams(name, sessions) for name, sessions in streams.items()}
-        requests, self._noise = _Requests(), Noise()
+        self._noise = Noise()
+        small, whole = _Requests(_REQUEST_BYTES, _TURN_S), _Requests(_LARGE_BYTES, MESSAGE_S)
+        read_by = {**dict.fromkeys(unary, small), **dict.fromkeys(large, whole)}
         self._unary: dict[str, Any] = {
             name: grpc.stream_unary_rpc_method_handler(
-                _InPool(self.threads, _Unary(requests, answer, self._noise)),
+                _InPool(self.threads, _Unary(read_by[name], answer, self._noise)),
                 response_serializer=_serialize,
             )
-            for name, answer in unary.items()
+            for name, answer in {**unary, **large}.items()
         }
 
     def service(self, details: grpc.HandlerCallDetails) -> Any | None:
@@ -169,10 +180,11 @@ class _Requests:
     """Reads the messages of unary calls, a few of each address at a time.
 
     So calls without a message, and large messages, take neither threads nor memory from others: a
-    call whose message does not come makes way at once if others wait.
+    call whose message has not come after `turn_s` seconds makes way if others wait.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most_bytes: int, turn_s: float) -> None:
+        self._most_bytes, self._turn_s = most_bytes, turn_s
         self._changed = threading.Condition()
         self._present: Counter[str] = Counter()  # calls, by address
         self._reading: dict[str, deque[_Reading]] = {}
@@ -183,10 +195,10 @@ class _Requests:
             message = next(messages, None)
         if message is None:
             raise Denied(grpc.StatusCode.INVALID_ARGUMENT, "got no message, wanted one")
-        if len(message) > _REQUEST_BYTES:
+        if len(message) > self._most_bytes:
             raise Denied(
                 grpc.StatusCode.INVALID_ARGUMENT,
-                f"got {len(message)} bytes, wanted at most {_REQUEST_BYTES}",
+                f"got {len(message)} bytes, wanted at most {self._most_bytes}",
             )
         return message
 
@@ -218,7 +230,7 @@ class _Requests:
         """Wait for a turn, the lock being held; the oldest makes way."""
         reading = self._reading.setdefault(address, deque())
         while len(reading) >= _READ:
-            left_s = reading[0].since + _TURN_S - time.monotonic()
+            left_s = reading[0].since + self._turn_s - time.monotonic()
             if left_s <= 0:
                 reading.popleft().context.cancel()
             else:

@@ -10,6 +10,7 @@ import secrets
 import socket
 import threading
 from collections.abc import Callable, Container, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, Self
 
 from grpc_health.v1 import health_pb2
@@ -17,7 +18,7 @@ from grpc_health.v1 import health_pb2
 from glue_server.processes.interrupts import hurried
 from glue_server.rpc.admission import JOIN, Denied, Lobbies, Lobby, Places, PrivateLobby, Terms
 from glue_server.rpc.grpc_streams import Streams
-from glue_server.rpc.handlers import Caller, Handlers, Sessions
+from glue_server.rpc.handlers import Answer, Caller, Handlers, Sessions
 from glue_server.rpc.reflection import reflection_handler
 from glue_server.rpc.roles import SERVICES
 from glue_server.rpc.tls.server_certificate import ServerTls
@@ -107,20 +108,21 @@ class Listener:
         streams: Mapping[str, Sessions],
         folder: UnixSocketFolder | None = None,
         *,
+        large: Mapping[str, Answer] = MappingProxyType({}),
         reflection: bool = False,
     ) -> None:
         """Start. `streams` has the sessions of each role by their method's full name.
 
-        `join` gets the caller too. `reflection` says whether to serve gRPC's. With a folder,
-        gRPC answers at a Unix socket in it as well.
+        `join` gets the caller too. `large` are calls that bring more bytes. `reflection` says
+        whether to serve gRPC's. With a folder, gRPC answers at a Unix socket in it as well.
         """
-        names = {"", *(method.split("/")[1] for method in (JOIN, *streams))}
+        names = {"", *(method.split("/")[1] for method in (JOIN, *streams, *large))}
         unary = {
             JOIN: lambda message, caller: join(lobby_pb2.JoinRequest.FromString(message), caller),
             f"/{_HEALTH}/Check": lambda message, _: self._health(names, message),
         }
         shown = [reflection_handler(sorted({_HEALTH, *names} - {""}))] if reflection else []
-        self._handlers = Handlers(unary, streams)
+        self._handlers = Handlers(unary, streams, large)
         received = dict(channel_options(HUB_MESSAGE_BYTES))
         received["grpc.max_receive_message_length"] = self.most_received_bytes
         self._server = grpc.server(

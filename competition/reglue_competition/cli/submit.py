@@ -25,7 +25,7 @@ def submit(
     ],
     name: Annotated[str, Option(metavar="NAME", help="the submission's name")],
 ) -> None:
-    """Enter an image that a team has handed in; the server plays it in a container.
+    """Enter an image that came by other ways than `reglue submit`; the server plays it.
 
     The phase that is open says agents = "submitted" or "both". The archive is read as data, and
     only configuration and layers are kept, in FOLDER/images: its tags reach no engine. It must hold
@@ -48,7 +48,10 @@ def submit(
         output = console()
         bar = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(binary_units=True))
         hidden = not output.is_terminal
-        with Progress(*bar, console=output, transient=True, disable=hidden) as progress:
+        with (
+            competition.images_lock(),
+            Progress(*bar, console=output, transient=True, disable=hidden) as progress,
+        ):
             task = progress.add_task(archive.name, total=None)
             digest = keep_image(
                 archive,
@@ -57,12 +60,10 @@ def submit(
                 most_in_all=int(limits.images_gib * GIB),
                 watcher=lambda done: progress.update(task, completed=done),
             )
-        try:
-            entered = store.enter(of, name, datetime.now(UTC), image=digest)
-        except (EntryRefused, UsageError) as refused:
-            if not any(each.image == digest for each in store.submissions()):
-                competition.image_file(digest).unlink(missing_ok=True)
-            raise UsageError(str(refused)) from refused
+            try:
+                entered = competition.enter_image(store, of, name, digest)
+            except EntryRefused as refused:
+                raise UsageError(str(refused)) from refused
     say(f"submission {entered.id} of {team}, {entered.name!r}, waits in phase {entered.phase}")
     say(f"its image is {digest}")
 

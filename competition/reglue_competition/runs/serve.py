@@ -18,6 +18,7 @@ from glue_server.rpc.gateways.agent_gateway import AgentGateway
 from reglue.errors import UsageError
 from reglue.net.join_string import split_address
 from reglue_competition.phases.certificates import Certificate
+from reglue_competition.runs.handed_in import HandedIn
 from reglue_competition.runs.hosted import Hosted
 from reglue_competition.runs.metrics import Metrics
 from reglue_competition.runs.page_process import PageProcess
@@ -69,9 +70,14 @@ def serve(
         if addresses.metrics is not None:
             closing.enter_context(_metrics_at(addresses.metrics, metrics))
         entries = StoreEntries(store, metrics, hosted.definition)
+        archives = None
+        if any(each.agents != "remote" for each in hosted.definition.phases):
+            archives = HandedIn(hosted.folder, store, entries)
+            closing.callback(archives.close)
         gateway = AgentGateway(
             addresses.agents,
             entries=entries,
+            archives=archives,
             reconnect_window_s=hosted.reconnect_window_s,
             tls=replace(hosted.secrets.tls, asks=hosted.definition.client_certificates),
         )

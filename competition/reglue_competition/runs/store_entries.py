@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 
 from glue_server.rpc.gateways.entries import EntryRefused
@@ -15,7 +16,7 @@ from reglue import errors
 from reglue.errors import BadArgument, StoreFailed, TokenRefused
 from reglue_competition.definition import Definition
 from reglue_competition.runs.metrics import Metrics
-from reglue_competition.store import Organiser, Store, Submission
+from reglue_competition.store import Organiser, Store, Submission, Team
 
 log = logging.getLogger("reglue")
 
@@ -103,29 +104,26 @@ class StoreEntries:
             }
             self._farewells = remaining
 
-    def _enter(self, token: str, name: str, caller: Caller) -> str:
-        team = ""
-        try:
+    def team_of(self, token: str, caller: Caller) -> Team:
+        """The token's team. Raises EntryRefused."""
+        with refusing():
             bearer = self._store.bearer(token)
-            if isinstance(bearer, Organiser):
-                reason = "this token is the organiser's: agents join with their team's"
-                raise EntryRefused(reason, kind="token")
-            team = bearer.name
-            if self._definition.client_certificates and caller.certified != team:
-                reason = "this token is of another team than the certificate that was shown"
-                raise EntryRefused(reason, kind="token", team=team)
-            submission, until = self._farewells.get((team, name.strip()), ("", 0.0))
-            if submission and time.monotonic() < until:
-                return submission
+        if isinstance(bearer, Organiser):
+            reason = "this token is the organiser's: agents join with their team's"
+            raise EntryRefused(reason, kind="token")
+        if self._definition.client_certificates and caller.certified != bearer.name:
+            reason = "this token is of another team than the certificate that was shown"
+            raise EntryRefused(reason, kind="token", team=bearer.name)
+        return bearer
+
+    def _enter(self, token: str, name: str, caller: Caller) -> str:
+        bearer = self.team_of(token, caller)
+        team = bearer.name
+        submission, until = self._farewells.get((team, name.strip()), ("", 0.0))
+        if submission and time.monotonic() < until:
+            return submission
+        with refusing(team):
             entered = self._store.enter(bearer, name, self._clock())
-        except TokenRefused as refused:
-            raise EntryRefused(str(refused), kind="token") from refused
-        except (errors.EntryRefused, BadArgument) as refused:
-            raise EntryRefused(str(refused), team=team) from refused
-        except StoreFailed as failed:
-            log.error("an agent could not enter: %s", failed, extra={"team": team})
-            reason = "our own failure: the competition's database is away; try again later"
-            raise EntryRefused(reason, kind="later", team=team) from failed
         begins = self._definition.round_of(entered.phase, entered.queued_at)
         if begins is not None and entered.status == "waiting":
             with self._lock:
@@ -133,3 +131,18 @@ class StoreEntries:
         about = {"team": team, "submission": entered.id}
         log.info("an agent has joined (address=%s)", plain_address(caller.address), extra=about)
         return entered.id
+
+
+@contextmanager
+def refusing(team: str = "") -> Iterator[None]:
+    """Turn what a store raises into EntryRefused."""
+    try:
+        yield
+    except TokenRefused as refused:
+        raise EntryRefused(str(refused), kind="token") from refused
+    except (errors.EntryRefused, BadArgument) as refused:
+        raise EntryRefused(str(refused), team=team) from refused
+    except StoreFailed as failed:
+        log.error("an agent could not enter: %s", failed, extra={"team": team})
+        reason = "our own failure: the competition's database is away; try again later"
+        raise EntryRefused(reason, kind="later", team=team) from failed

@@ -34,7 +34,7 @@ def check_agents(phase: sa.RowMapping, image: str | None) -> None:
     if image is None and phase["agents"] == "submitted":
         raise EntryRefused(
             f"phase {phase['name']} plays agents from images that teams hand in, and none that "
-            "connects: give the organiser the archive of yours (`docker save`)"
+            "connects: hand the archive of yours in (`docker save`, `reglue submit`)"
         )
     if image is not None and phase["agents"] == "remote":
         raise EntryRefused(

@@ -55,18 +55,8 @@ class Submissions(Events):
         name = _checked_name(name)
 
         def entered(transaction: Transaction) -> Submission:
-            to, columns = transaction.connection, schema.submissions.c
-            unfinished = (
-                columns.team_id == team.id,
-                columns.name == name,
-                columns.status.in_(UNFINISHED),
-            )
-            if (row := to.execute(_SUBMISSIONS.where(*unfinished)).mappings().first()) is not None:
-                if row["cancel_asked"]:
-                    raise EntryRefused(
-                        f"the submission {name!r} is being cancelled by the organiser; try again "
-                        "in a minute, or under another name"
-                    )
+            to = transaction.connection
+            if (row := _unfinished(to, team, name)) is not None:
                 if row["image"] != image:
                     raise EntryRefused(
                         f"the submission {name!r} waits or plays, and its agent is "
@@ -105,6 +95,23 @@ class Submissions(Events):
             return _known(to, key)
 
         return self._database.write(entered)
+
+    def check_image(self, team: Team, name: str, now: datetime) -> None:
+        """Raise EntryRefused if no image of a team could be entered now, as `enter` does."""
+        name = _checked_name(name)
+
+        def checked(to: sa.Connection) -> None:
+            if (row := _unfinished(to, team, name)) is None:
+                phase = phase_to_enter(to, now)
+                check_agents(phase, "image")
+                check_quotas(to, team, phase, now)
+            elif row["image"] is None:
+                raise EntryRefused(
+                    f"the submission {name!r} waits or plays, and its agent is {_kind(None)}: "
+                    "wait until it has ended, or choose another name"
+                )
+
+        self._database.read(checked)
 
     def quotas_left(self, team: Team, now: datetime) -> dict[str, tuple[int, int]]:
         """How many a team may still enter into the phase that is open, and how many in all, by
@@ -360,6 +367,23 @@ def _redraw_waiting(transaction: Transaction, broken: Submission) -> None:
 
 def _kind(image: str | None) -> str:
     return "one that connects" if image is None else f"the image {image}"
+
+
+def _unfinished(to: sa.Connection, team: Team, name: str) -> sa.RowMapping | None:
+    """The team's submission of that name that goes on. Raises EntryRefused."""
+    columns = schema.submissions.c
+    unfinished = (
+        columns.team_id == team.id,
+        columns.name == name,
+        columns.status.in_(UNFINISHED),
+    )
+    row = to.execute(_SUBMISSIONS.where(*unfinished)).mappings().first()
+    if row is not None and row["cancel_asked"]:
+        raise EntryRefused(
+            f"the submission {name!r} is being cancelled by the organiser; try again in a minute, "
+            "or under another name"
+        )
+    return row
 
 
 def _checked_name(name: str) -> str:

@@ -24,6 +24,7 @@ from glue_server.rpc.admission import (
     role_of,
     wrong_role,
 )
+from glue_server.rpc.gateways.archive_calls import SUBMIT, ArchiveCalls, Archives
 from glue_server.rpc.gateways.entries import CODES, Entries, EntryRefused
 from glue_server.rpc.gateways.join_limits import JoinLimits, TokenBuckets, plain_address
 from glue_server.rpc.gateways.run_link import RunLink, RunProcess
@@ -54,7 +55,8 @@ _LOST = (grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.ALREADY_EXISTS)
 class AgentGateway(Listener):
     """Lets teams' agents in, and holds their streams until a run takes them; as of a Listener.
 
-    An agent whose stream broke may come back within `reconnect_window_s` seconds.
+    An agent whose stream broke may come back within `reconnect_window_s` seconds. With `archives`,
+    teams may also hand agents in.
     """
 
     most_received_bytes = 1 << 22  # agents send actions, and what they see is larger
@@ -64,6 +66,7 @@ class AgentGateway(Listener):
         listen: str = "127.0.0.1:0",
         *,
         entries: Entries,
+        archives: Archives | None = None,
         reconnect_window_s: float,
         tls: ServerTls | None = None,
     ) -> None:
@@ -81,7 +84,8 @@ class AgentGateway(Listener):
         self._telling = threading.Lock()  # entries are told of one thing at a time
         self._closed = False
         self._why_drained = ""
-        self._serve(self._join, {METHOD: self})
+        archive_calls = ArchiveCalls(archives, self._limits, self._noise)
+        self._serve(self._join, {METHOD: self}, large={SUBMIT: archive_calls})
         self._watcher = threading.Thread(target=self._watch, name="reglue-entries", daemon=True)
         self._watcher.start()
 

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeAlias
 
 from glue_server.rpc.handlers import Caller
 from reglue.net.grpc_settings import grpc
+
+Kind: TypeAlias = Literal["token", "entry", "later", "again"]
 
 
 class EntryRefused(Exception):
     """Why a team's agent may not enter, in words for the team.
 
     `kind` says what is wrong: its `token`; the `entry`, so that it will not do to try again; or
-    nothing, so that it may try again `later`. `team` is for the log.
+    nothing, so that it may try again `later`, or hand its archive in `again` from the beginning.
+    `team` is for the log.
     """
 
-    def __init__(
-        self, why: str, *, kind: Literal["token", "entry", "later"] = "entry", team: str = ""
-    ) -> None:
+    def __init__(self, why: str, *, kind: Kind = "entry", team: str = "") -> None:
         super().__init__(why)
         self.why, self.kind, self.team = why, kind, team
 
@@ -26,6 +27,7 @@ CODES = {
     "token": grpc.StatusCode.UNAUTHENTICATED,
     "entry": grpc.StatusCode.INVALID_ARGUMENT,
     "later": grpc.StatusCode.RESOURCE_EXHAUSTED,
+    "again": grpc.StatusCode.ABORTED,
 }
 """The gRPC status of a refusal, by its kind."""
 

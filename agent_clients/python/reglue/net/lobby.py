@@ -11,10 +11,10 @@ import secrets
 import socket
 import ssl
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from ipaddress import ip_address, ip_network
-from typing import Any
+from typing import Any, TypeVar
 
 from reglue.errors import (
     Busy,
@@ -39,6 +39,8 @@ from reglue.v1 import lobby_pb2, lobby_pb2_grpc
 from reglue.version import PROTOCOL_MAJOR, PROTOCOL_MINOR, sdk
 
 log = logging.getLogger("reglue")
+
+T = TypeVar("T")
 
 REFUSALS: dict[grpc.StatusCode, type[ReglueError]] = {
     grpc.StatusCode.UNAUTHENTICATED: WrongToken,
@@ -129,6 +131,25 @@ def join(
         name=name[:200],
         client=secrets.token_hex(16),  # the same in every try
     )
+
+    def ask(channel: grpc.Channel, timeout_s: float) -> lobby_pb2.Ticket:
+        stub = lobby_pb2_grpc.LobbyServiceStub(channel)
+        found: lobby_pb2.Ticket = stub.Join(request, timeout=timeout_s)
+        return found
+
+    ticket = answered(join_string, ask, connect_timeout_s=connect_timeout_s)
+    log.info("joined the glue at %s", join_string.address)
+    return ticket
+
+
+def answered(
+    join_string: JoinString, ask: Callable[[grpc.Channel, float], T], *, connect_timeout_s: float
+) -> T:
+    """What a glue answers; waits up to `connect_timeout_s` for one that is not up yet.
+
+    `ask` makes a call, which may be repeated, on a channel and within so many seconds. Raises as
+    `join`.
+    """
     deadline = time.monotonic() + connect_timeout_s
     say_at = time.monotonic() + _QUIET_S
     for pause_s in backoff():
@@ -136,11 +157,7 @@ def join(
         with open_channel(join_string, HUB_MESSAGE_BYTES) as channel:
             left_s = max(deadline - time.monotonic(), 0.1)
             try:
-                ticket: lobby_pb2.Ticket = lobby_pb2_grpc.LobbyServiceStub(channel).Join(
-                    request, timeout=min(left_s, 5.0)
-                )
-                log.info("joined the glue at %s", join_string.address)
-                return ticket
+                return ask(channel, min(left_s, 5.0))
             except grpc.RpcError as error:
                 if error.code() in REFUSALS:
                     raise REFUSALS[error.code()](error.details()) from error

@@ -88,12 +88,6 @@ def parser() -> Parser:
         help="what the peer calls itself; reports use it unless the run has a --label, and in a "
         "competition it is the submission's name (default: its class, or the name above)",
     )
-    _add_where(parser)
-    return parser
-
-
-def _add_where(parser: argparse.ArgumentParser) -> None:
-    """The flags of the glue's address, token and certificate."""
     parser.add_argument(
         "--address",
         metavar="HOST:PORT",
@@ -101,6 +95,19 @@ def _add_where(parser: argparse.ArgumentParser) -> None:
         help="the glue's address, or the join string that it printed, in quotes "
         "(default: $REGLUE_ADDRESS)",
     )
+    add_where(parser)
+    parser.add_argument(
+        "--transport",
+        choices=TRANSPORTS,
+        default="auto",
+        help="`unix`: a Unix socket, on the glue's own host; `grpc`; `auto`: the socket if it "
+        "can be opened, else gRPC (default: auto)",
+    )
+    return parser
+
+
+def add_where(parser: argparse.ArgumentParser) -> None:
+    """The flags of a glue's token and certificate, and how long to wait for it."""
     parser.add_argument(
         "--token",
         default=None,
@@ -126,11 +133,4 @@ def _add_where(parser: argparse.ArgumentParser) -> None:
         default=60.0,
         metavar="SECONDS",
         help="seconds to wait for a glue that is not up yet (default: 60)",
-    )
-    parser.add_argument(
-        "--transport",
-        choices=TRANSPORTS,
-        default="auto",
-        help="`unix`: a Unix socket, on the glue's own host; `grpc`; `auto`: the socket if it "
-        "can be opened, else gRPC (default: auto)",
     )
