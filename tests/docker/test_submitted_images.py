@@ -181,7 +181,8 @@ def dialled(told: str, competition: Path) -> str:
     """The team's join string, to the port that the server has."""
     log = (competition / "server.log").read_text(encoding="utf-8")
     address, join_string = re.search(r"join at (\S+)", log), re.search(r"reglue://\S+", told)
-    assert address and join_string, f"{log}\n{told}"
+    assert address, log
+    assert join_string, told
     return re.sub(r"(?<=://)[^?]+", address[1], join_string[0])
 
 

@@ -34,6 +34,7 @@ ABOUT = {
     "export": "write a run's rows as CSV, JSON lines or Parquet",
     "glue": "serve agents, environments and benchmark programs",
     "kit": "write a project for an agent of yours, in any language",
+    "submit": "hand an agent in to a competition that plays it",
     "try": "rehearse a run: play a few short episodes, and say what would fail",
     "verify": "play a competition's run again, and say whether its score stands",
     "watch": "replay a recorded episode, with pictures",

@@ -18,7 +18,7 @@ from glue_server.rpc.gateways.agent_gateway import AgentGateway
 from reglue.errors import Refused, Unreachable, UsageError, WrongToken, WrongVersion
 from reglue.net.grpc_settings import grpc
 from reglue.net.join_string import JoinString
-from reglue.net.submission import Submitted, submit
+from reglue.net.upload import Submitted, submit
 from reglue.v1 import submission_pb2, submission_pb2_grpc
 from reglue_competition.competition_folder import CompetitionFolder
 from reglue_competition.runs.handed_in import INCOMING, HandedIn
@@ -319,7 +319,7 @@ def test_wrong_calls_are_refused(
 def test_a_client_of_another_version_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reglue.net.submission.PROTOCOL_MAJOR", 9)
+    monkeypatch.setattr("reglue.net.upload.PROTOCOL_MAJOR", 9)
     with door(tmp_path) as here, pytest.raises(WrongVersion):
         handed_in(here.team(), archived(tmp_path, b"an archive"))
 

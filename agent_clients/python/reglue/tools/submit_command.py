@@ -33,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser().parse_args(argv)
     with loading():
         from reglue.net.join_string import join_string
-        from reglue.net.submission import submit
+        from reglue.net.upload import submit
     logging.basicConfig(level=logging.WARNING, handlers=[stderr_handler()])
     bar = _Bar()
     try:
@@ -55,7 +55,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ReglueError as error:
         bar.end()
         print(f"{_SAYS}{error.with_flags()}", file=sys.stderr)
-        print(f"{_SAYS}what has come is kept: the same command goes on from there", file=sys.stderr)
+        if bar.has_sent:
+            goes_on = "what has come is kept: the same command goes on from there"
+            print(f"{_SAYS}{goes_on}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         bar.end()
@@ -118,6 +120,11 @@ class _Bar:
         drawn = "━" * filled + " " * (_WIDTH - filled)
         shown = f"{what} {drawn} {done / _MIB:.1f} of {size / _MIB:.1f} MiB, {speed:.1f} MiB/s"
         print(f"\r\033[K{shown}", end="", file=sys.stderr, flush=True)
+
+    @property
+    def has_sent(self) -> bool:
+        """Whether something was sent."""
+        return self._what in ("sending", "checking")
 
     def end(self) -> None:
         """Leave the line empty."""
