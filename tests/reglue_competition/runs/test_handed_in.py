@@ -246,7 +246,12 @@ def calls(address: str) -> Iterator[Stub]:
         stub = submission_pb2_grpc.SubmissionServiceStub(channel)
 
         def call(content: bytes = b"", offset: int = 0, **about: Any) -> Any:
-            part = {"major": 1, "name": "first", "content": content, "offset": offset} | about
+            part: dict[str, Any] = {
+                "major": 1,
+                "name": "first",
+                "content": content,
+                "offset": offset,
+            } | about
             return stub.Submit(submission_pb2.ArchivePart(**part), timeout=10.0)
 
         yield call
@@ -290,7 +295,7 @@ def test_bytes_that_changed_on_the_way_are_refused(tmp_path: Path) -> None:
         until(lambda: not here.incoming, "it is refused")
         with pytest.raises(grpc.RpcError) as caught:
             call(**about)
-        assert "it came damaged" in caught.value.details()
+        assert "it came damaged" in str(caught.value)
         assert (here.store.submissions(), here.incoming, here.kept) == ([], [], [])
 
 
