@@ -46,6 +46,7 @@ STARTS: dict[str, set[str]] = {
     "import reglue.rollouts": _NUMPY,
     "reglue --help": _SHELL,
     "reglue join --help": _SHELL,
+    "reglue submit --help": _SHELL,
     "reglue bakeoff --help": _SETTINGS | {"reglue_bench"},
     "reglue bench --help": _SETTINGS | {"reglue_bench"},
     "reglue benchmarks --help": _HELP | {"reglue_bench"},
