@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +12,6 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.formparsers import MultiPartException
 from starlette.requests import Request
 from starlette.responses import (
     FileResponse,
@@ -29,11 +27,13 @@ from starlette.types import ASGIApp
 import reglue_bench
 from reglue.errors import EntryRefused, StoreFailed, TokenRefused, UsageError
 from reglue_bench.formatting import listed
+from reglue_competition.page.forms import Forms, known
 from reglue_competition.page.live import Live
 from reglue_competition.page.readers import NOBODY, Readers, Who
-from reglue_competition.page.security import Guarded, LoginLimit
+from reglue_competition.page.security import Guarded
 from reglue_competition.page.site import Site
 from reglue_competition.page.views import snapshot_views, wording
+from reglue_competition.page.views.agent_log import agent_log, has_log, may_read_log
 from reglue_competition.page.views.details import Details
 from reglue_competition.page.views.snapshot_views import health
 from reglue_competition.page.views.view_models import More, PhaseView
@@ -41,7 +41,7 @@ from reglue_competition.page.views.visibility import Visibility, visibility
 from reglue_competition.page.views.wording import limits
 from reglue_competition.phases import reveal_file
 from reglue_competition.ranking import rule
-from reglue_competition.store import SCORED, UNFINISHED, Run, Standing, Submission, Team
+from reglue_competition.store import SCORED, UNFINISHED, Run, Submission, Team
 
 _HERE = Path(__file__).parent
 _STATIC = {
@@ -53,11 +53,6 @@ _STATIC = {
 
 _EVENTS = 50  # the newest, which the organiser sees
 _NEWS = 5  # likewise, which everybody sees
-
-_FORM_S = 10.0  # within which a form must have come
-
-_STANDINGS: tuple[Standing, ...] = ("off the board", "unranked", "ranked")
-"""What the organiser's buttons make of a score."""
 
 _ENDINGS = {"transcripts": ".reglue", "replays": ".mp4"}
 """Files of a submission, `FOLDER/SUBMISSION-INDEX.ENDING` in the competition's folder."""
@@ -72,8 +67,8 @@ class Page:
         self.live = Live(site)
         self._site = site
         self._readers = Readers(site.store)
+        self._forms = Forms(site, self._readers)
         self._shown: set[str] = set()  # closed phases of which a team has seen what they played
-        self._writing = LoginLimit()  # of teams: one that is refused costs a transaction, too
         self._details = Details(site.folder / "runs")
         self._templates = Environment(
             loader=FileSystemLoader(_HERE / "templates"),
@@ -91,17 +86,13 @@ class Page:
             Route("/phases/{phase}/reveal", self._reveal),
             Route("/rules", self._rules),
             Route("/submissions/{submission}", self._submission),
+            Route("/submissions/{submission}/log", self._log),
             Route("/submissions/{submission}/{folder}/{index:int}", self._file),
             Route("/team", self._team),
             Route("/organiser", self._organiser),
             Route("/login", self._log_in, methods=["POST"]),
             Route("/logout", self._log_out, methods=["POST"]),
-            Route("/organiser/phases/{phase}", self._change_phase, methods=["POST"]),
-            Route("/organiser/submissions/{submission}", self._change, methods=["POST"]),
-            Route("/organiser/appeals/{appeal:int}", self._answer, methods=["POST"]),
-            Route("/organiser/submissions/{submission}/ruling", self._rule, methods=["POST"]),
-            Route("/submissions/{submission}/appeals", self._appeal, methods=["POST"]),
-            Route("/submissions/{submission}/withdrawal", self._withdraw, methods=["POST"]),
+            *self._forms.routes(),
             Route("/live", self.live, methods=["GET"]),
             Route("/healthz", self._healthz),
             Route("/static/{name}", self._static),
@@ -165,7 +156,7 @@ class Page:
         return FileResponse(path, media_type="application/json", filename=f"{name}.json")
 
     def _submission(self, request: Request) -> Response:
-        who, submission = self._readers.who(request), self._known(request)
+        who, submission = self._readers.who(request), known(self._site, request)
         reader, is_scored = who.reads(submission), submission.status in SCORED
         withheld = self._withheld(submission.phase, who)
         is_shown = not withheld and (reader != "public" or is_scored)
@@ -182,6 +173,7 @@ class Page:
             "submission",
             who,
             submission=view,
+            log=self._log_of(submission, who),
             reader=reader,
             appeals=[snapshot_views.appeal_view(each) for each in appeals],
             may_appeal=reader == "team"
@@ -190,7 +182,7 @@ class Page:
         )
 
     def _file(self, request: Request) -> Response:
-        who, submission = self._readers.who(request), self._known(request)
+        who, submission = self._readers.who(request), known(self._site, request)
         folder, index = request.path_params["folder"], request.path_params["index"]
         if folder not in _ENDINGS or index not in self._files(submission, folder, who):
             raise HTTPException(404, "there is no such file, or not yet")
@@ -201,6 +193,24 @@ class Page:
         kind = "video/mp4" if folder == "replays" else "application/octet-stream"
         name = None if folder == "replays" else f"{submission.id}-{index}{ending}"
         return FileResponse(path, media_type=kind, filename=name)
+
+    def _log(self, request: Request) -> Response:
+        who, submission = self._readers.who(request), known(self._site, request)
+        if not self._log_of(submission, who):
+            raise HTTPException(404, "there is no such file, or not yet")
+        return PlainTextResponse(agent_log(self._site.runs_folder(submission)))
+
+    def _log_of(self, submission: Submission, who: Who) -> str:
+        """The address of what a submission's agent printed; empty if this reader may not see it."""
+        phase, reader = submission.phase, who.reads(submission)
+        may_read = may_read_log(
+            self._site.snapshot.definition.phase(phase),
+            reader,
+            is_revealed=phase in self._revealed(),
+        )
+        if not (may_read and submission.image and has_log(self._site.runs_folder(submission))):
+            return ""
+        return f"/submissions/{submission.id}/log"
 
     def _healthz(self, _request: Request) -> Response:
         is_away = self._site.snapshot.is_away
@@ -270,7 +280,7 @@ class Page:
         )
 
     async def _log_in(self, request: Request) -> Response:
-        form = await self._form(request)
+        form = await self._forms.read(request)
         try:
             who = await run_in_threadpool(self._readers.log_in, request, form)
         except TokenRefused as error:
@@ -281,109 +291,11 @@ class Page:
         return answer
 
     async def _log_out(self, request: Request) -> Response:
-        await self._form(request)
+        await self._forms.read(request)
         self._readers.log_out(request)
         return RedirectResponse("/", 303)
 
-    async def _change_phase(self, request: Request) -> Response:
-        """Close a phase or undo that, or ask the server, which has its secret, to open it."""
-        form = await self._organiser_form(request)
-        action, name, store = form.get("action"), request.path_params["phase"], self._site.store
-        if action == "close":
-            return await self._carry_out(lambda: store.close_phase(name))
-        if action == "reopen":
-            return await self._carry_out(lambda: store.reopen_phase(name))
-        if action == "open":
-            return await self._carry_out(lambda: store.ask_open(name))
-        raise HTTPException(400, "wanted the action open, close or reopen")
-
-    async def _change(self, request: Request) -> Response:
-        """Cancel a submission, or have it played again."""
-        form = await self._organiser_form(request)
-        action, store = form.get("action"), self._site.store
-        id_ = request.path_params["submission"]
-        if action == "cancel":
-            return await self._carry_out(lambda: store.ask_cancel(id_))
-        if action == "play again":
-            return await self._carry_out(lambda: store.ask_replay(id_))
-        raise HTTPException(400, "wanted the action cancel or play again")
-
-    async def _rule(self, request: Request) -> Response:
-        """Take a score off the board, leave it unranked, or undo that."""
-        form = await self._organiser_form(request)
-        id_, store, why = request.path_params["submission"], self._site.store, form.get("text", "")
-        standing = next((each for each in _STANDINGS if each == form.get("action")), None)
-        if standing is None:
-            raise HTTPException(400, f"wanted the action {', '.join(_STANDINGS)}")
-        there = f"/submissions/{id_}"
-        return await self._carry_out(lambda: store.rule(id_, standing, why), there)
-
-    async def _withdraw(self, request: Request) -> Response:
-        """Take a team's own score off the board."""
-        form = await self._form(request)
-        team = (await run_in_threadpool(self._readers.who, request)).bearer
-        submission = self._known(request)
-        if not isinstance(team, Team) or team.name != submission.team:
-            raise HTTPException(403, "only the submission's team may withdraw it")
-        self._check_rate(team)
-        store, why = self._site.store, form.get("text", "")
-        return await self._carry_out(
-            lambda: store.rule(submission.id, "withdrawn", why, team=team),
-            f"/submissions/{submission.id}",
-        )
-
-    async def _answer(self, request: Request) -> Response:
-        """Answer an appeal, which closes it."""
-        form = await self._organiser_form(request)
-        text, appeal = form.get("text", ""), request.path_params["appeal"]
-        return await self._carry_out(lambda: self._site.store.answer_appeal(appeal, text))
-
-    async def _appeal(self, request: Request) -> Response:
-        """File a team's appeal against what came of its submission."""
-        form = await self._form(request)
-        who, submission = await run_in_threadpool(self._readers.who, request), self._known(request)
-        team = who.bearer
-        if not isinstance(team, Team) or who.reads(submission) != "team":
-            raise HTTPException(403, "only the submission's team may appeal")
-        self._check_rate(team)
-        file, text = self._site.store.file_appeal, form.get("text", "")
-        there = f"/submissions/{submission.id}"
-        return await self._carry_out(lambda: file(team, submission.id, text), there)
-
-    def _check_rate(self, team: Team) -> None:
-        if not self._writing.allows(team.name):
-            raise HTTPException(429, "got too many forms of your team: wait a minute")
-
-    async def _organiser_form(self, request: Request) -> Mapping[str, str]:
-        """The form of what the organiser asks for."""
-        form = await self._form(request)
-        who = await run_in_threadpool(self._readers.who, request)
-        if not who.is_organiser:
-            raise HTTPException(403, "only the organiser may do that")
-        return form
-
-    async def _carry_out(self, change: Callable[[], None], then: str = "/organiser") -> Response:
-        try:
-            await run_in_threadpool(change)
-        except UsageError as error:
-            raise HTTPException(409, str(error)) from error
-        await run_in_threadpool(self._site.look)
-        return RedirectResponse(then, 303)
-
     # How answers are made.
-
-    async def _form(self, request: Request) -> Mapping[str, str]:
-        """The fields of one of this page's forms."""
-        try:
-            async with asyncio.timeout(_FORM_S), request.form(max_files=0, max_fields=8) as form:
-                fields = {name: each for name, each in form.items() if isinstance(each, str)}
-        except MultiPartException as error:
-            raise HTTPException(400, "this form is not from this page") from error
-        except TimeoutError as error:
-            raise HTTPException(408, "the form did not come in time") from error
-        if not self._readers.is_ours(request, fields):
-            raise HTTPException(403, "the form is too old: load its page again, and try again")
-        return fields
 
     def _phases(self) -> list[PhaseView]:
         snapshot, revealed = self._site.snapshot, self._revealed()
@@ -433,12 +345,6 @@ class Page:
                 is_hidden=sees < Visibility.TASKS,
             )
         return more
-
-    def _known(self, request: Request) -> Submission:
-        submission = self._site.snapshot.submissions.get(request.path_params["submission"])
-        if submission is None:
-            raise HTTPException(404, "there is no such submission")
-        return submission
 
     def _files(self, submission: Submission, folder: str, who: Who) -> dict[int, str]:
         """The addresses of a submission's files that this reader may have, by their place.

@@ -182,6 +182,10 @@ class Site:
                     self.snapshot, boards=MappingProxyType(boards), ranked=ranked
                 )
 
+    def runs_folder(self, submission: Submission) -> Path:
+        """The folder of a submission's runs."""
+        return self.folder / "runs" / submission.folder
+
     def runs_of(self, submission: Submission) -> Sequence[Run]:
         """A submission's runs; those of one that has ended are kept."""
         if submission.ended_at is None:
