@@ -76,9 +76,9 @@ def advance(
 ) -> None:
     """Enter the images that were chosen in a phase into the phase that is open now.
 
-    Of each team on PHASE's leaderboard it is the submission that counts there, unless that is off
-    the board or withdrawn. Teams need not be connected, or do anything. A second time it enters
-    what is missing.
+    Of each team on PHASE's leaderboard it is the submission that counts there. Teams need not be
+    connected, or do anything. A second time it enters what is missing. A phase that says
+    images_from = "PHASE" has it done by the server.
 
     reglue competition advance my-comp public
 
@@ -86,10 +86,9 @@ def advance(
     130 interrupted.
     """
     with loading():
-        from reglue_competition.ranking import leaderboard
+        from reglue_competition.runs.advancement import advance as advanced
 
     competition = read_folder(folder)
-    refused = False
     with competition.store() as store:
         now = datetime.now(UTC)
         phases = {each.name: each for each in store.phases()}
@@ -101,26 +100,13 @@ def advance(
                 got=f"phase {phase}, and {'none' if to is None else 'the same'} open",
                 wanted="another phase that is open, to enter into",
             )
-        board = leaderboard(store.definition(), phases[phase], store, competition.runs_path)
-        chosen = [row.submission for row in board.rows if not row.is_struck]
-        images = [each for each in chosen if each.image is not None]
-        there = {(each.team, each.image) for each in store.submissions(to.name)}
-        for each in images:
-            team = store.team(each.team)
-            if team.retired_at is not None:
-                say(f"{each.team} is retired: nothing is entered")
-                continue
-            if (each.team, each.image) in there:
-                say(f"{each.team}: {each.name!r} is in phase {to.name} already")
-                continue
-            try:
-                entered = store.enter(team, each.name, now, image=each.image)
-            except EntryRefused as error:
-                refused = True
-                say(f"{each.team}: {error}")
+        runs, refused = competition.runs_path, False
+        for each in advanced(store.definition(), store, runs, phases[phase], to, now):
+            whose = f"{each.before.team}: {each.before.name!r}"
+            if each.entered is not None:
+                say(f"{whose} waits in phase {to.name} as {each.entered.id}")
             else:
-                say(f"{each.team}: {each.name!r} waits in phase {to.name} as {entered.id}")
-    if missing := len(chosen) - len(images):
-        say(f"{missing} of {len(chosen)} teams' agents connect by themselves: nothing is entered")
+                say(f"{whose} is not entered: {each.why_not}")
+            refused |= each.is_refused
     if refused:
         raise Exit(FAULTS)

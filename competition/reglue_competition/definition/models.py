@@ -105,6 +105,7 @@ class PhaseDefinition(_Table):
     cells: Literal["shared", "own"] = "shared"  # whether all play the same goals and episodes
     board: Audience | None = None  # who sees scores; see below
     agents: AgentsFrom = "remote"  # run by their teams, or by the organiser from images
+    images_from: Name | None = None  # a phase before it, whose chosen images are entered into it
 
     @model_validator(mode="after")
     def _opens_first(self) -> Self:
@@ -204,6 +205,24 @@ class Definition(_Table):
                 raise ValueError(
                     f"got {second.kind} ({second.name}) after {first.kind} ({first.name}), "
                     f"wanted the order {', '.join(_ORDER)}"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _images_from_before(self) -> Self:
+        for place, phase in enumerate(self.phases):
+            if phase.images_from is None:
+                continue
+            if phase.agents == "remote":
+                raise ValueError(
+                    f'phase {phase.name} has images_from, and agents = "remote"; wanted '
+                    '"submitted" or "both"'
+                )
+            before = [each.name for each in self.phases[:place] if each.agents != "remote"]
+            if phase.images_from not in before:
+                raise ValueError(
+                    f"phase {phase.name}: got images_from = {phase.images_from!r}, wanted a phase "
+                    f"before it that takes images: {', '.join(before) or 'there is none'}"
                 )
         return self
 

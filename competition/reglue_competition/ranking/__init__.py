@@ -14,6 +14,7 @@ from reglue_competition.ranking.standings import (
     Leaderboard,
     Row,
     RunScore,
+    chosen,
     leaderboard,
     result_of_run,
 )
@@ -27,6 +28,7 @@ __all__ = [
     "RunScore",
     "ScoredSubmission",
     "choose_submissions",
+    "chosen",
     "leaderboard",
     "rank",
     "result_of_run",

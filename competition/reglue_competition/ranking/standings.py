@@ -93,6 +93,51 @@ def leaderboard(
             or by their intervals alone where those are missing.
         comparisons: Of an earlier leaderboard of this phase; new ones are added.
     """
+    scored = _scored(definition, phase, store, runs_folder)
+    benchmarks = scored.benchmarks
+    ranked_entries = choose_submissions(scored.entries, benchmarks, definition.ranking.choose)
+    comparisons = Comparisons() if comparisons is None else comparisons
+    comparisons.retain(ranked_entries)
+    ranked = rank(ranked_entries, benchmarks, comparisons, definition.ranking)
+    comparisons.save()
+    rows = [_row(each, scored.submissions, benchmarks) for each in ranked]
+    for entry in scored.entries:
+        if (ruling := scored.rulings.get(entry.submission)) is not None:
+            score, interval = entry.total(benchmarks)
+            outside = Ranked(rank=None, entry=entry, score=score, interval95=interval)
+            rows.append(_row(outside, scored.submissions, benchmarks, ruling))
+    rows.sort(key=_place)
+    return Leaderboard(
+        phase=phase,
+        benchmarks=benchmarks,
+        measures=scored.measures,
+        rows=rows,
+        left_out=scored.left_out,
+    )
+
+
+def chosen(
+    definition: Definition, phase: Phase, store: Store, runs_folder: Path
+) -> list[Submission]:
+    """The submission that counts for each team on a phase's leaderboard, which is not made."""
+    scored = _scored(definition, phase, store, runs_folder)
+    found = choose_submissions(scored.entries, scored.benchmarks, definition.ranking.choose)
+    return [scored.submissions[each.submission] for each in found]
+
+
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    """A phase's scored submissions."""
+
+    submissions: Mapping[str, Submission]
+    entries: Sequence[ScoredSubmission]
+    benchmarks: Sequence[RankedBenchmark]
+    measures: Sequence[Measure | None]
+    rulings: Mapping[str, Ruling]
+    left_out: Mapping[str, str]
+
+
+def _scored(definition: Definition, phase: Phase, store: Store, runs_folder: Path) -> _Scored:
     of_phase = store.submissions(phase=phase.name, statuses=SCORED)
     submissions = {each.id: each for each in of_phase}
     results, left_out = _results(store, phase, submissions, runs_folder)
@@ -123,21 +168,7 @@ def leaderboard(
         for each in submissions.values()
         if each.id not in left_out
     ]
-    ranked_entries = choose_submissions(entries, benchmarks, definition.ranking.choose)
-    comparisons = Comparisons() if comparisons is None else comparisons
-    comparisons.retain(ranked_entries)
-    ranked = rank(ranked_entries, benchmarks, comparisons, definition.ranking)
-    comparisons.save()
-    rows = [_row(each, submissions, benchmarks) for each in ranked]
-    for entry in entries:
-        if (ruling := rulings.get(entry.submission)) is not None:
-            score, interval = entry.total(benchmarks)
-            outside = Ranked(rank=None, entry=entry, score=score, interval95=interval)
-            rows.append(_row(outside, submissions, benchmarks, ruling))
-    rows.sort(key=_place)
-    return Leaderboard(
-        phase=phase, benchmarks=benchmarks, measures=measures, rows=rows, left_out=left_out
-    )
+    return _Scored(submissions, entries, benchmarks, measures, rulings, left_out)
 
 
 def _results(

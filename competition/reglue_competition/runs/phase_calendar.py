@@ -8,10 +8,13 @@ from datetime import datetime
 
 from reglue.errors import UsageError
 from reglue_competition.competition_folder import check_admitted
+from reglue_competition.runs.advancement import advance
 from reglue_competition.runs.hosted import Hosted
-from reglue_competition.store import Phase, Store, Submission
+from reglue_competition.store import UNFINISHED, Phase, Store, Submission
 
 log = logging.getLogger("reglue")
+
+_ADVANCED = "images entered from another phase"
 
 _AGAIN_S = 10.0  # before a phase that could not be opened is tried again
 
@@ -25,6 +28,7 @@ class Calendar:
         self._not_before = 0.0  # monotonic seconds
         self._last_error = ""  # why a phase was not opened
         self._closed: dict[str, Phase] = {}  # by name
+        self._advanced: set[str] = set()  # phases that have the images of the one before
 
     def keep(self, now: datetime) -> None:
         """Close a phase whose time is over; open one that is due or requested."""
@@ -34,7 +38,9 @@ class Calendar:
                 self._store.close_phase(phase.name)
                 log.info("phase %s has closed", phase.name)
         self._closed = {phase.name: phase for phase in phases if phase.state == "closed"}
-        if any(phase.state == "open" and now < phase.closes_at for phase in phases):
+        still_open = [each for each in phases if each.state == "open" and now < each.closes_at]
+        if still_open:
+            self._advance(still_open[0], now)
             return
         for phase in phases:
             is_due = phase.opens_at <= now or phase.open_asked
@@ -55,6 +61,31 @@ class Calendar:
         phase = self._closed.get(submission.phase)
         until = None if phase is None else submission.waits_until(phase)
         return until is None or now < until
+
+    def _advance(self, phase: Phase, now: datetime) -> None:
+        """Enter the images that count in the phase before, once that has been played."""
+        before = self._hosted.definition.phase(phase.name).images_from
+        if before is None or phase.name in self._advanced or before not in self._closed:
+            return
+        if not self._store.events_of(_ADVANCED, phase=phase.name):
+            if self._store.submissions(before, statuses=UNFINISHED):
+                return
+            entered = 0
+            for each in advance(
+                self._hosted.definition,
+                self._store,
+                self._hosted.folder.runs_path,
+                self._closed[before],
+                phase,
+                now,
+            ):
+                entered += each.entered is not None
+                if each.is_refused:
+                    about = {"team": each.before.team}
+                    log.warning("an image is not entered: %s", each.why_not, extra=about)
+            self._store.note(_ADVANCED, phase=phase.name, of=before, entered=entered)
+            log.info("%d images of phase %s were entered into %s", entered, before, phase.name)
+        self._advanced.add(phase.name)
 
     def _open(self, phase: Phase) -> None:
         if time.monotonic() < self._not_before:

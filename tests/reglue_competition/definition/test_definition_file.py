@@ -86,6 +86,23 @@ def test_phases_are_in_order_and_do_not_overlap(second: dict[str, object], words
         definition(phase(), private() | second)
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "words"),
+    [
+        ({"agents": "both"}, {"images_from": "public"}, 'and agents = "remote"'),
+        ({}, {"agents": "both", "images_from": "public"}, "takes images: there is none"),
+        ({"agents": "both"}, {"agents": "both", "images_from": "private"}, "takes images: public"),
+        ({"agents": "both", "images_from": "later"}, {}, "'later', wanted a phase before it"),
+    ],
+    ids=["it takes none", "the other takes none", "itself", "nowhere"],
+)
+def test_images_come_from_a_phase_before_that_takes_them(
+    first: dict[str, object], second: dict[str, object], words: str
+) -> None:
+    with pytest.raises(ValueError, match=words):
+        definition(phase() | first, private() | second)
+
+
 def test_a_password_does_not_stand_in_the_file(tmp_path: Path) -> None:
     with raises(UsageError, f"{tmp_path / 'competition.toml'}:1: database", "password") as told:
         read(tmp_path, f'database = "postgresql://me:geheim@host/x"\n{START}')
