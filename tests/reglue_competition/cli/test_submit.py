@@ -89,8 +89,8 @@ def test_chosen_images_go_on_into_the_phase_that_is_open(folder: Path, say: Say)
     assert say("competition", "open", str(folder), "private").returncode == 0
     done = say(*words)
     assert done.returncode == 0, done.stderr
-    assert "1 of 4 teams' agents connect by themselves" in done.stdout
-    assert "E is retired: nothing is entered" in done.stdout
+    assert "D: 'Ds' is not entered: its agent connects by itself" in done.stdout
+    assert "E: 'Es' is not entered: the team is retired" in done.stdout
     with CompetitionFolder.read(folder).store() as store:
         entered = {each.team: each for each in store.submissions("private")}
         assert {team: each.image for team, each in entered.items()} == {
@@ -98,7 +98,7 @@ def test_chosen_images_go_on_into_the_phase_that_is_open(folder: Path, say: Say)
         }
         assert {each.status for each in entered.values()} == {"waiting"}
     done = say(*words)  # again
-    assert (done.returncode, done.stdout.count("in phase private already")) == (0, 2)
+    assert (done.returncode, done.stdout.count("it is in phase private already")) == (0, 2)
     done = say("competition", "advance", str(folder), "none")
     assert (done.returncode, "there is no phase 'none'" in done.stderr) == (2, True)
 
