@@ -104,6 +104,7 @@ class PhaseDefinition(_Table):
     needs_admission: bool | None = None  # whether `admit` must pass first; see below
     cells: Literal["shared", "own"] = "shared"  # whether all play the same goals and episodes
     board: Audience | None = None  # who sees scores; see below
+    freeze_at: Time | None = None  # scores after it are shown once the phase is played
     agents: AgentsFrom = "remote"  # run by their teams, or by the organiser from images
     images_from: Name | None = None  # a phase before it, whose chosen images are entered into it
 
@@ -113,6 +114,11 @@ class PhaseDefinition(_Table):
             raise ValueError(
                 f"got closes = {self.closes.isoformat()}, wanted a date after opens = "
                 f"{self.opens.isoformat()}"
+            )
+        if self.freeze_at is not None and not self.opens < self.freeze_at < self.closes:
+            raise ValueError(
+                f"got freeze_at = {self.freeze_at.isoformat()}, wanted a date between opens and "
+                "closes"
             )
         return self
 

@@ -159,6 +159,8 @@ class Page:
         who, submission = self._readers.who(request), known(self._site, request)
         reader, is_scored = who.reads(submission), submission.status in SCORED
         withheld = self._withheld(submission.phase, who)
+        if not withheld and reader == "public" and self._site.snapshot.is_frozen_out(submission):
+            withheld = wording.FROZEN_OUT
         is_shown = not withheld and (reader != "public" or is_scored)
         runs = self._site.runs_of(submission) if is_shown else ()
         more = self._more(submission, runs, who)

@@ -97,6 +97,13 @@ class Snapshot:
             case _:
                 return ""
 
+    def is_frozen_out(self, submission: Submission) -> bool:
+        """Whether a score came after its leaderboard was frozen, and is not shown to others yet."""
+        frozen = self.definition.phase(submission.phase).freeze_at
+        if frozen is None or submission.ended_at is None or submission.ended_at < frozen:
+            return False
+        return not self.is_over(submission.phase)
+
     def of_phase(self, name: str, *statuses: str) -> list[Submission]:
         """A phase's submissions with these statuses, in the order in which they were entered."""
         of = self.submissions.values()
@@ -156,7 +163,11 @@ class Site:
     def rank(self) -> None:
         """Update the leaderboard of each phase in which a submission has ended."""
         for phase in self.snapshot.phases:
-            ended = self.snapshot.of_phase(phase.name, *SCORED)
+            ended = [
+                each
+                for each in self.snapshot.of_phase(phase.name, *SCORED)
+                if not self.snapshot.is_frozen_out(each)
+            ]
             rulings, voids = self.snapshot.rulings, self.snapshot.voids.get(phase.name, {})
             scored = frozenset(
                 [
@@ -171,7 +182,14 @@ class Site:
                 comparisons = self._comparisons[phase.name] = Comparisons(file)
             definition = self.snapshot.definition
             runs = self.folder / "runs"
-            board = leaderboard(definition, phase, self.store, runs, comparisons=comparisons)
+            board = leaderboard(
+                definition,
+                phase,
+                self.store,
+                runs,
+                comparisons=comparisons,
+                only={each.id for each in ended},
+            )
             self._ranked[phase.name] = scored
             for each, why in board.left_out.items():
                 log.error("submission %s is left out of the leaderboard: %s", each, why)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,6 +82,7 @@ def leaderboard(
     runs_folder: Path,
     *,
     comparisons: Comparisons | None = None,
+    only: Collection[str] | None = None,
 ) -> Leaderboard:
     """Rank each team's best or last scored submission, by `ranks.rule`.
 
@@ -92,8 +93,9 @@ def leaderboard(
         runs_folder: Holds the runs, `Submission.folder/INDEX`; teams are compared by their ledgers,
             or by their intervals alone where those are missing.
         comparisons: Of an earlier leaderboard of this phase; new ones are added.
+        only: The ids of the submissions that are in it; None: of all that have a score.
     """
-    scored = _scored(definition, phase, store, runs_folder)
+    scored = _scored(definition, phase, store, runs_folder, only)
     benchmarks = scored.benchmarks
     ranked_entries = choose_submissions(scored.entries, benchmarks, definition.ranking.choose)
     comparisons = Comparisons() if comparisons is None else comparisons
@@ -137,9 +139,15 @@ class _Scored:
     left_out: Mapping[str, str]
 
 
-def _scored(definition: Definition, phase: Phase, store: Store, runs_folder: Path) -> _Scored:
+def _scored(
+    definition: Definition,
+    phase: Phase,
+    store: Store,
+    runs_folder: Path,
+    only: Collection[str] | None = None,
+) -> _Scored:
     of_phase = store.submissions(phase=phase.name, statuses=SCORED)
-    submissions = {each.id: each for each in of_phase}
+    submissions = {each.id: each for each in of_phase if only is None or each.id in only}
     results, left_out = _results(store, phase, submissions, runs_folder)
     entered = definition.phase(phase.name).benchmarks
     measures = [_measure(place, results) for place in range(len(entered))]

@@ -8,7 +8,7 @@ import pytest
 from reglue.errors import UsageError
 from reglue_competition.definition import Definition, read_definition
 from tests.error_facts import raises
-from tests.reglue_competition.competitions import OPENS, definition, phase, private
+from tests.reglue_competition.competitions import CLOSES, OPENS, definition, phase, private
 from tests.wrong_files import Mistake, WrongFiles
 
 START = """\
@@ -84,6 +84,12 @@ def test_a_mistake_is_named_once(tmp_path: Path) -> None:
 def test_phases_are_in_order_and_do_not_overlap(second: dict[str, object], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         definition(phase(), private() | second)
+
+
+@pytest.mark.parametrize("at", [OPENS, CLOSES, OPENS - timedelta(days=1)])
+def test_a_leaderboard_is_frozen_while_its_phase_is_open(at: datetime) -> None:
+    with pytest.raises(ValueError, match="wanted a date between opens and closes"):
+        definition(phase(freeze_at=at))
 
 
 @pytest.mark.parametrize(

@@ -94,11 +94,19 @@ def board(snapshot: Snapshot, phase: Phase, withheld: str = "") -> Board:
         benchmarks=names,
         scale=(wording.total(low, is_rate=is_rate), wording.total(high, is_rate=is_rate)),
         withheld=withheld,
+        freeze=_freeze(snapshot, phase) if not withheld else "",
         verdict=_verdict(ranked, ranking),
         rule=rule(ranking, len(ranked)),
         playing=[playing(each, snapshot) for each in [*plays, *waits[:MOST_WAITING]]],
         more_wait=max(0, len(waits) - MOST_WAITING),
     )
+
+
+def _freeze(snapshot: Snapshot, phase: Phase) -> str:
+    at = snapshot.definition.phase(phase.name).freeze_at
+    if at is None or snapshot.is_over(phase.name):
+        return ""
+    return wording.freeze(at, datetime.now(UTC))
 
 
 def phase_view(snapshot: Snapshot, phase: Phase, revealed: Collection[str] = ()) -> PhaseView:

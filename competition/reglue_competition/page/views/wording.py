@@ -114,6 +114,21 @@ AGENTS: Mapping[AgentsFrom, str] = {
 """Who runs an agent, by what its phase says."""
 
 
+FROZEN_OUT = (
+    "It ended after the leaderboard was frozen: its score is shown when this phase is closed and "
+    "played."
+)
+
+
+def freeze(at: datetime, now: datetime) -> str:
+    """Since when, or from when on, a leaderboard stays as it is until its phase is played."""
+    verb = "has been frozen since" if now >= at else "will be frozen at"
+    return (
+        f"This leaderboard {verb} {minute(at)}: scores after that are shown when the phase is "
+        "closed and played, and a team sees its own before."
+    )
+
+
 def container_limits(images: ImageLimits) -> Sequence[tuple[str, str]]:
     """What the container of an image may use."""
     return [
