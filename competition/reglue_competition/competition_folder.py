@@ -37,8 +37,6 @@ SQLITE = "competition.sqlite"
 _LOCK = "server.lock"
 _IMAGES_LOCK = "images.lock"
 
-_CHECK_S = 3600.0  # how long the check of another archive is waited for
-
 _ADMISSION, _WAIVED = "admission", "admission waived"
 
 
@@ -90,16 +88,18 @@ class CompetitionFolder:
         return self.images_path / f"{digest.removeprefix('sha256:')}.tar"
 
     @contextmanager
-    def images_lock(self) -> Iterator[None]:
+    def images_lock(self, within_s: float = 60.0) -> Iterator[None]:
         """Hold the folder of images, so that none is deleted that somebody else is entering.
 
-        Raises RunBusy if another archive is checked for long.
+        Raises RunBusy if another archive is being checked for longer than that.
         """
+        lock = FileLock(self.path / _IMAGES_LOCK, mode=0o600)
         try:
-            with FileLock(self.path / _IMAGES_LOCK, mode=0o600, timeout=_CHECK_S):
-                yield
+            held = lock.acquire(timeout=within_s)
         except Timeout as error:
-            raise RunBusy(f"{self.images_path}: another archive is being checked") from error
+            raise RunBusy("another archive is being checked: try again in a minute") from error
+        with held:
+            yield
 
     def enter_image(self, store: Store, team: Team, name: str, digest: str) -> Submission:
         """Enter an image that is kept in the folder, whose lock the caller holds.

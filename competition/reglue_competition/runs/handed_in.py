@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import math
 import threading
 import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,7 +33,10 @@ log = logging.getLogger("reglue")
 INCOMING = "incoming"
 """The folder of what has come so far, in that of images."""
 
-_IDLE_S = 3600.0  # after which an archive of which nothing more came makes room
+_IDLE_S = 600.0  # after which an archive of which nothing more came makes room for another
+_TOLD_S = 60.0  # how long the same archive is told what it was entered as; then it is a new one
+_WAIT_S = 3600.0  # for the check of an archive that the organiser enters
+_LOOK_S = 1.0
 _OURS = "our own failure, the organiser's log says more; try again later"
 _FULL = "there is no room for it now: ask the organiser, or try again later"
 
@@ -45,8 +51,9 @@ class _Upload:
     size: int
     sha256: bytes
     file: Path
-    used_at: float  # monotonic seconds
+    used_at: float  # by the clock
     entered: Future[ArchiveState] | None = None  # once all of it has come
+    until: float = math.inf  # likewise: when it is forgotten
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -66,13 +73,23 @@ class _Upload:
 class HandedIn:
     """The gateway's `Archives`. A team has one archive under way at a time."""
 
-    def __init__(self, folder: CompetitionFolder, store: Store, entries: StoreEntries) -> None:
+    def __init__(
+        self,
+        folder: CompetitionFolder,
+        store: Store,
+        entries: StoreEntries,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`clock` tells seconds."""
         limits = folder.definition.images
         self._most, self._most_in_all = int(limits.image_gib * GIB), int(limits.images_gib * GIB)
         self._folder, self._store, self._entries = folder, store, entries
+        self._clock = clock
         self._incoming = folder.images_path / INCOMING
         self._uploads: dict[int, _Upload] = {}  # by team
         self._lock = threading.Lock()
+        self._is_closed = False
         self._check = ImageCheck(
             folder.images_path, most_bytes=self._most, most_in_all=self._most_in_all
         )
@@ -80,6 +97,7 @@ class HandedIn:
 
     def close(self) -> None:
         """Stop. What has come stays, and the next server goes on with it."""
+        self._is_closed = True
         self._check.close()
         self._checker.shutdown(cancel_futures=True)
 
@@ -90,7 +108,8 @@ class HandedIn:
         try:
             if not part.content:
                 team = self._entries.team_of(part.token, caller)
-                upload = upload or self._begin(key, team, part)
+                if upload is None or upload.until <= self._clock():
+                    upload = self._begin(key, team, part)
             if upload is None:
                 raise EntryRefused("nothing of this archive is here", kind="again")
             with upload.lock:
@@ -114,22 +133,29 @@ class HandedIn:
                 raise EntryRefused(why, kind="later", team=team.name)
             for each in (self._incoming.parent, self._incoming):
                 each.mkdir(mode=0o700, exist_ok=True)
-            self._forget_idle(besides=file)
             if old is not None:
                 self._forget(old, besides=file)
-            kept = sum(each.stat().st_size for each in self._folder.images_path.glob("*.tar"))
-            coming = sum(each.room for each in self._uploads.values())
-            if kept + coming + part.size > self._most_in_all:
-                raise EntryRefused(_FULL, kind="later", team=team.name)
+            if not self._fits(part.size, file):
+                self._forget_idle(besides=file)
+                if not self._fits(part.size, file):
+                    raise EntryRefused(_FULL, kind="later", team=team.name)
             upload = _Upload(
-                key, team, part.name, part.size, part.sha256, file, used_at=time.monotonic()
+                key, team, part.name, part.size, part.sha256, file, used_at=self._clock()
             )
             self._uploads[team.id] = upload
             return upload
 
+    def _fits(self, size: int, file: Path) -> bool:
+        """Whether there is room for so many bytes in `file`, besides what is kept and comes."""
+        used = sum(each.stat().st_size for each in self._folder.images_path.glob("*.tar"))
+        used += sum(each.room for each in self._uploads.values())
+        known = {each.file for each in self._uploads.values()} | {file}
+        used += sum(each.stat().st_size for each in self._incoming.iterdir() if each not in known)
+        return used + size <= self._most_in_all
+
     def _forget_idle(self, besides: Path) -> None:
         """Make room: of uploads of which nothing comes, and of files that no upload has."""
-        now = time.monotonic()
+        now = self._clock()
         for each in [*self._uploads.values()]:
             if not each.is_checking and each.used_at + _IDLE_S < now:
                 self._forget(each, besides)
@@ -148,7 +174,7 @@ class HandedIn:
         if upload.entered is None:
             if self._uploads.get(upload.team.id) is not upload:  # another took its place just now
                 raise EntryRefused("the team has begun another archive", kind="again")
-            received, upload.used_at = upload.received, time.monotonic()
+            received, upload.used_at = upload.received, self._clock()
             if part.content and part.offset == received:
                 if received + len(part.content) > upload.size:
                     why = f"got more than the {upload.size:,} bytes that the archive was to have"
@@ -172,7 +198,7 @@ class HandedIn:
         """Check a whole archive, and enter its image. Raises EntryRefused."""
         team = upload.team.name
         try:
-            with refusing(team), self._folder.images_lock():
+            with refusing(team), self._images_lock():
                 bearer = self._entries.team_of(token, caller)  # it may have expired meanwhile
                 digest = self._check(upload.file, upload.sha256)
                 entered = self._folder.enter_image(self._store, bearer, upload.name, digest)
@@ -186,7 +212,22 @@ class HandedIn:
         upload.file.unlink(missing_ok=True)
         about = {"team": team, "submission": entered.id}
         log.info("an image was handed in: %s", digest, extra=about)
+        upload.until = self._clock() + _TOLD_S
         return ArchiveState(upload.size, entered.id, digest, entered.phase)
+
+    @contextmanager
+    def _images_lock(self) -> Iterator[None]:
+        """Hold the folder of images, unless we close. Raises RunBusy."""
+        deadline = time.monotonic() + _WAIT_S
+        with ExitStack() as held:
+            while True:
+                try:
+                    held.enter_context(self._folder.images_lock(_LOOK_S))
+                    break
+                except RunBusy:
+                    if self._is_closed or time.monotonic() > deadline:
+                        raise
+            yield
 
 
 def _key(part: ArchivePart) -> bytes:

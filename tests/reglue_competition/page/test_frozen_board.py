@@ -44,7 +44,8 @@ def test_what_ends_later_is_shown_when_the_phase_is_played(
 
         def sees(page: str) -> list[bool]:
             """Whether each reader finds the later score there."""
-            return ["91.7 %" in each.get(page).text for each in (anybody, team, organiser)]
+            clients = (anybody, team, organiser)
+            return ["91.7 %" in client.get(page).text for client in clients]
 
         board = anybody.get("/").text
         assert (early.id in board, late.id in board, rival.id in board) == (
@@ -57,9 +58,9 @@ def test_what_ends_later_is_shown_when_the_phase_is_played(
         assert sees(f"/submissions/{rival.id}") == [not freezes, True, True]
         assert sees(f"/submissions/{late.id}") == [not freezes, not freezes, True]
         store.close_phase("warm-up")
-        for each in (anybody, team, organiser):
-            each.app_state["site"].look()
-            each.app_state["site"].rank()
+        for client in (anybody, team, organiser):
+            client.app_state["site"].look()
+            client.app_state["site"].rank()
         board = anybody.get("/").text
         assert (early.id in board, late.id in board, told in board) == (False, True, False)
         assert sees("/") == 3 * [True]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import hashlib
 import os
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
@@ -40,9 +39,10 @@ class Door:
     """A competition's gateway, without its queue: what is entered waits."""
 
     def __init__(self, folder: CompetitionFolder, store: Store) -> None:
-        self.folder, self.store = folder, store
+        self.folder, self.store, self.is_closed = folder, store, False
         entries = StoreEntries(store, Metrics(), folder.definition)
-        self.archives = HandedIn(folder, store, entries)
+        self.now_s = 0.0
+        self.archives = HandedIn(folder, store, entries, clock=lambda: self.now_s)
         self.gateway = AgentGateway(entries=entries, archives=self.archives, reconnect_window_s=5.0)
 
     @property
@@ -60,8 +60,11 @@ class Door:
         return JoinString(self.gateway.address, self.store.new_token(self.store.add_team(name)))
 
     def close(self) -> None:
-        self.gateway.close()
-        self.archives.close()
+        """Once more does nothing."""
+        if not self.is_closed:
+            self.gateway.close()
+            self.archives.close()
+        self.is_closed = True
 
 
 @contextmanager
@@ -93,7 +96,7 @@ def archived(folder: Path, content: bytes) -> Path:
     return file
 
 
-def handed_in(where: JoinString, archive: Path, name: str = "first", **more: Any) -> Submitted:
+def sent(where: JoinString, archive: Path, name: str = "first", **more: Any) -> Submitted:
     return submit(where, archive, name=name, connect_timeout_s=20.0, **more)
 
 
@@ -104,7 +107,7 @@ def test_an_image_is_kept_and_entered(
     told: list[tuple[str, int, int]] = []
     with door(tmp_path) as here:
         file = archived(tmp_path, pack(tar(large.saved())))
-        entered = handed_in(here.team(), file, watcher=lambda *each: told.append(each))
+        entered = sent(here.team(), file, watcher=lambda *each: told.append(each))
         (submission,) = here.store.submissions()
         digest = sha256(large.config)
         assert entered == Submitted(submission.id, digest, "public")
@@ -120,13 +123,27 @@ def test_an_image_is_kept_and_entered(
 def test_the_same_again_is_the_same_submission(tmp_path: Path, large: Made) -> None:
     with door(tmp_path) as here:
         team, file = here.team(), archived(tmp_path, tar(large.saved()))
-        first = handed_in(team, file)
-        assert handed_in(team, file) == first
+        first = sent(team, file)
+        assert sent(team, file) == first
         again = JoinString(here.gateway.address, team.token)
     with door(tmp_path) as here:  # which knows nothing of what was handed in
         again = JoinString(here.gateway.address, team.token)
-        assert handed_in(again, file) == first
+        assert sent(again, file) == first
         assert (len(here.store.submissions()), here.incoming) == (1, [])
+
+
+def test_later_the_same_archive_is_a_new_submission_once_the_old_one_has_ended(
+    tmp_path: Path, large: Made
+) -> None:
+    with door(tmp_path) as here:
+        team, file = here.team(), archived(tmp_path, tar(large.saved()))
+        first = sent(team, file)
+        here.now_s += 100.0
+        assert sent(team, file).id == first.id  # it waits
+        here.now_s += 100.0
+        here.store.set_status(first.id, "cancelled")
+        second = sent(team, file)
+        assert (second.id == first.id, second.image) == (False, first.image)
 
 
 def test_what_has_come_stays_and_the_next_server_goes_on_with_it(
@@ -137,11 +154,11 @@ def test_what_has_come_stays_and_the_next_server_goes_on_with_it(
         team = here.team()
         (tmp_path / "half").mkdir()
         with pytest.raises(KeyboardInterrupt):
-            handed_in(team, file, watcher=_interrupts_at(300_000))
+            sent(team, file, watcher=_interrupts_at(300_000))
         assert len(here.incoming) == 1
     begun: list[int] = []
     with door(tmp_path) as here:
-        entered = handed_in(
+        entered = sent(
             JoinString(here.gateway.address, team.token),
             file,
             watcher=lambda what, done, _: begun.append(done) if what == "sending" else None,
@@ -164,9 +181,9 @@ def test_a_team_has_one_archive_under_way(tmp_path: Path, large: Made) -> None:
         (tmp_path / "other").mkdir()
         other = archived(tmp_path / "other", tar(Made(layers=large.layers * 2).saved()))
         with pytest.raises(KeyboardInterrupt):
-            handed_in(team, other, watcher=_interrupts_at(300_000))
+            sent(team, other, watcher=_interrupts_at(300_000))
         before = here.incoming
-        handed_in(team, archived(tmp_path, tar(large.saved())))
+        sent(team, archived(tmp_path, tar(large.saved())))
         assert (len(before), here.incoming) == (1, [])
 
 
@@ -183,14 +200,14 @@ def test_it_is_refused_before_anything_is_sent(
     tmp_path: Path, large: Made, change: dict[str, Any], says: str
 ) -> None:
     with door(tmp_path, **change) as here:
-        team, sent = here.team(), list[str]()
+        team, told = here.team(), list[str]()
         if "quotas" in change:
             of, image = here.store.team("Team A"), sha256(b"another")
             here.store.enter(of, "another", datetime.now(UTC), image=image)
         file = archived(tmp_path, tar(large.saved()))
         with pytest.raises(Refused, match=says):
-            handed_in(team, file, watcher=lambda what, *_: sent.append(what))
-        assert ("sending" in sent, here.incoming, here.kept) == (False, [], [])
+            sent(team, file, watcher=lambda what, *_: told.append(what))
+        assert ("sending" in told, here.incoming, here.kept) == (False, [], [])
 
 
 def test_strangers_and_wrong_names_are_refused(tmp_path: Path, large: Made) -> None:
@@ -198,13 +215,13 @@ def test_strangers_and_wrong_names_are_refused(tmp_path: Path, large: Made) -> N
     with door(tmp_path) as here:
         team = here.team()
         with pytest.raises(WrongToken):
-            handed_in(JoinString(here.gateway.address, "another"), file)
+            sent(JoinString(here.gateway.address, "another"), file)
         with pytest.raises(Refused):
-            handed_in(team, file, name="")
+            sent(team, file, name="")
         with pytest.raises(UsageError):
-            handed_in(team, tmp_path / "none")
+            sent(team, tmp_path / "none")
         with pytest.raises(UsageError):
-            handed_in(team, tmp_path)
+            sent(team, tmp_path)
         assert (here.store.submissions(), here.incoming) == ([], [])
 
 
@@ -219,9 +236,9 @@ def test_what_is_no_image_is_refused_and_nothing_of_it_stays(
     with door(tmp_path) as here:
         team = here.team()
         with pytest.raises(Refused, match="the image is refused"):
-            handed_in(team, archived(tmp_path, content))
+            sent(team, archived(tmp_path, content))
         assert (here.store.submissions(), here.incoming, here.kept) == ([], [], [])
-        handed_in(team, archived(tmp_path, tar(Made().saved())))  # the right one
+        sent(team, archived(tmp_path, tar(Made().saved())))  # the right one
 
 
 def test_who_takes_no_archives_says_so(tmp_path: Path) -> None:
@@ -230,7 +247,7 @@ def test_who_takes_no_archives_says_so(tmp_path: Path) -> None:
         AgentGateway(entries=_nobody(), reconnect_window_s=5.0) as gateway,
         pytest.raises(Refused, match="takes no archives"),
     ):
-        handed_in(JoinString(gateway.address, "token"), file)
+        sent(JoinString(gateway.address, "token"), file)
     with pytest.raises(Unreachable):
         submit(JoinString(gateway.address, "t"), file, name="x", connect_timeout_s=0.5)
 
@@ -326,7 +343,7 @@ def test_a_client_of_another_version_is_told(
 ) -> None:
     monkeypatch.setattr("reglue.net.upload.PROTOCOL_MAJOR", 9)
     with door(tmp_path) as here, pytest.raises(WrongVersion):
-        handed_in(here.team(), archived(tmp_path, b"an archive"))
+        sent(here.team(), archived(tmp_path, b"an archive"))
 
 
 def test_where_there_is_no_room_it_is_later(tmp_path: Path, large: Made) -> None:
@@ -341,6 +358,12 @@ def test_where_there_is_no_room_it_is_later(tmp_path: Path, large: Made) -> None
         assert call(token=first, **about).received == 0
         code = refusal(lambda: call(token=second, **about))
         assert code is grpc.StatusCode.RESOURCE_EXHAUSTED
+        call(content[:100], token=first, **about)
+        here.now_s += 601.0  # it makes room
+        assert call(token=second, **about).received == 0
+        assert len(here.incoming) == 0
+        with pytest.raises(grpc.RpcError):
+            call(content[100:], 100, token=first, **about)
 
 
 def test_a_token_that_was_revoked_meanwhile_enters_nothing(tmp_path: Path) -> None:
@@ -373,9 +396,7 @@ def test_an_archive_under_check_ends_with_the_server_and_goes_on_in_the_next(
             for offset in range(0, len(content), 250_000):
                 call(content[offset : offset + 250_000], offset, **about)
             assert call(**about).submission == ""
-            closing = threading.Thread(target=here.archives.close)
-            closing.start()
-        closing.join()
+            here.close()
         assert here.store.submissions() == []
         assert len(here.incoming) == 1
     with door(tmp_path) as here, calls(here.gateway.address) as call:
