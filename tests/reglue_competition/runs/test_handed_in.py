@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
@@ -18,6 +19,7 @@ from reglue.errors import Refused, Unreachable, UsageError, WrongToken, WrongVer
 from reglue.net.grpc_settings import grpc
 from reglue.net.join_string import JoinString
 from reglue.net.upload import Submitted, submit
+from reglue.tools.submit_command import main
 from reglue.v1 import submission_pb2, submission_pb2_grpc
 from reglue_competition.competition_folder import CompetitionFolder
 from reglue_competition.runs.handed_in import INCOMING, HandedIn
@@ -279,6 +281,44 @@ def refusal(call: Callable[[], object]) -> grpc.StatusCode:
         call()
     code: grpc.StatusCode = caught.value.code()
     return code
+
+
+def test_the_command_says_what_came_of_it(
+    tmp_path: Path, large: Made, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = str(archived(tmp_path, tar(large.saved())))
+    with door(tmp_path) as here:
+        words = [str(here.team()), file, "--name", "first", "--connect-timeout", "20"]
+        assert main(words) == 0
+        (submission,) = here.store.submissions()
+        shown = capsys.readouterr()
+        first, second = shown.out.splitlines()
+        assert first == f"submission {submission.id}, 'first', waits in phase public"
+        assert (second, shown.err) == (f"its image is {submission.image}", "")
+        assert main([*words, "--token", "another"]) == 2
+        assert "the token is wrong" in capsys.readouterr().err
+        assert main([words[0], str(tmp_path), "--name", "first"]) == 2
+        assert "cannot be read: Is a directory" in capsys.readouterr().err
+    assert main([*words, "--connect-timeout", "0.5"]) == 1
+    assert "no glue answered" in capsys.readouterr().err
+
+
+def test_a_terminal_shows_how_far_it_is(
+    tmp_path: Path,
+    large: Made,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    file = archived(tmp_path, tar(large.saved()))
+    with door(tmp_path) as here:
+        assert main([str(here.team()), str(file), "--name", "first"]) == 0
+    drawn = capsys.readouterr().err.replace("\033[K", "").split("\r")
+    size = f"{file.stat().st_size / 2**20:.1f} MiB"
+    whole = f"{24 * '━'} {size.removesuffix(' MiB')} of {size}"
+    assert f"reading {whole}" in drawn
+    assert any(each.startswith("sending ") and each.endswith("MiB/s") for each in drawn)
+    assert drawn[-1] == ""
 
 
 def test_parts_are_taken_in_order_once_and_no_more_than_was_said(tmp_path: Path) -> None:

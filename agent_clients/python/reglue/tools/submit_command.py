@@ -116,9 +116,10 @@ class _Bar:
             return
         self._next = now + _DRAW_S
         filled = _WIDTH * done // max(1, size)
-        speed = (done - self._begin) / max(now - self._since, 0.001) / _MIB
-        drawn = "━" * filled + " " * (_WIDTH - filled)
-        shown = f"{what} {drawn} {done / _MIB:.1f} of {size / _MIB:.1f} MiB, {speed:.1f} MiB/s"
+        shown = f"{what} {'━' * filled:<{_WIDTH}} {done / _MIB:.1f} of {size / _MIB:.1f} MiB"
+        if done < size:
+            speed = (done - self._begin) / max(now - self._since, 0.001) / _MIB
+            shown += f", {speed:.1f} MiB/s"
         print(f"\r\033[K{shown}", end="", file=sys.stderr, flush=True)
 
     @property
