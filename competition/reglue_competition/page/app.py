@@ -92,6 +92,7 @@ class Page:
             Route("/organiser", self._organiser),
             Route("/login", self._log_in, methods=["POST"]),
             Route("/logout", self._log_out, methods=["POST"]),
+            Route("/team/token", self._new_token, methods=["POST"]),
             *self._forms.routes(),
             Route("/live", self.live, methods=["GET"]),
             Route("/healthz", self._healthz),
@@ -296,6 +297,17 @@ class Page:
         await self._forms.read(request)
         self._readers.log_out(request)
         return RedirectResponse("/", 303)
+
+    async def _new_token(self, request: Request) -> Response:
+        """Make one more token for a team, and show it once."""
+        await self._forms.of_team(request)
+        make, shown = self._site.store.another_token, self._readers.token(request)
+        try:
+            made = await run_in_threadpool(make, shown)
+        except UsageError as error:
+            raise HTTPException(409, str(error)) from error
+        who = await run_in_threadpool(self._readers.who, request)
+        return self._html(request, "token", who, token=made)
 
     # How answers are made.
 

@@ -38,6 +38,7 @@ class Forms:
             Route("/organiser/submissions/{submission}", self._change, methods=["POST"]),
             Route("/organiser/appeals/{appeal:int}", self._answer, methods=["POST"]),
             Route("/organiser/submissions/{submission}/ruling", self._rule, methods=["POST"]),
+            Route("/team/tokens", self._revoke_others, methods=["POST"]),
             Route("/submissions/{submission}/appeals", self._appeal, methods=["POST"]),
             Route("/submissions/{submission}/withdrawal", self._withdraw, methods=["POST"]),
         ]
@@ -54,6 +55,21 @@ class Forms:
         if not self._readers.is_ours(request, fields):
             raise HTTPException(403, "the form is too old: load its page again, and try again")
         return fields
+
+    async def of_team(self, request: Request) -> Mapping[str, str]:
+        """The form of what a team asks for, not too often. Raises HTTPException."""
+        form = await self.read(request)
+        team = (await run_in_threadpool(self._readers.who, request)).bearer
+        if not isinstance(team, Team):
+            raise HTTPException(403, "only a team may do that: log in")
+        self._check_rate(team)
+        return form
+
+    async def _revoke_others(self, request: Request) -> Response:
+        """Revoke all tokens of a team but the one that its browser has shown."""
+        await self.of_team(request)
+        token = self._readers.token(request)
+        return await self._carry_out(lambda: self._site.store.revoke_others(token), "/team")
 
     async def _change_phase(self, request: Request) -> Response:
         """Close a phase or undo that, or ask the server, which has its secret, to open it."""

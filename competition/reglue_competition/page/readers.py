@@ -64,6 +64,10 @@ class Readers:
             self._sessions.end(cookie)
             return Who(None, cookie, form_token)
 
+    def token(self, request: Request) -> str:
+        """The token that this browser has shown; empty: none."""
+        return self._sessions.token(request.cookies.get(COOKIE, "")) or ""
+
     def anonymous(self, who: Who) -> Who:
         """The same reader, logged out, with a cookie for the login form."""
         cookie = who.cookie or new_cookie()

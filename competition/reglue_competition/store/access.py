@@ -32,6 +32,7 @@ _LOOKS_LIKE = str.maketrans(
 )
 """Of the confusable characters of Unicode's UTS 39 those that few fonts tell apart."""
 
+MOST_TOKENS = 5  # that are valid, of a team that makes them itself
 _PREFIX = "reglue_"  # by which a token that was published is found
 _TOKEN_BYTES = 32
 
@@ -139,32 +140,53 @@ class Access(Events):
             if row is None:
                 known = transaction.connection.scalars(sa.select(schema.tokens.c.id))
                 raise UnknownName("token with the id", token_id, known)
-            if row["revoked_at"] is None:
-                revoked = sa.update(schema.tokens).where(of_id)
-                transaction.connection.execute(revoked.values(revoked_at=transaction.at))
-                transaction.note("token revoked", team=row["team"], token=token_id)
+            _revoke(transaction, Token(**row))
+
+        self._database.write(change)
+
+    def another_token(self, token: str) -> str:
+        """Make one more token for the team of this one, valid as long as that.
+
+        It is returned once. Raises TokenRefused, and UsageError for a team that has `MOST_TOKENS`
+        valid ones, and for the organiser's token.
+        """
+        made = new_token()
+
+        def add(transaction: Transaction) -> None:
+            known = _valid_token(transaction.connection, token, transaction.at)
+            theirs = _valid_tokens(transaction, known)
+            if token_id(made) in {each.id for each in theirs}:
+                return  # the commit had arrived
+            if len(theirs) >= MOST_TOKENS:
+                raise UsageError(
+                    f"the team has {len(theirs)} tokens that are valid, wanted fewer than "
+                    f"{MOST_TOKENS}: revoke those that nobody uses"
+                )
+            team = _team(transaction.connection, known.team or "")
+            _add_token(transaction, team, made, known.expires_at)
+
+        self._database.write(add)
+        return made
+
+    def revoke_others(self, token: str) -> None:
+        """Refuse all tokens of a team but this one. Raises TokenRefused, and UsageError for the
+        organiser's.
+        """
+
+        def change(transaction: Transaction) -> None:
+            known = _valid_token(transaction.connection, token, transaction.at)
+            for each in _valid_tokens(transaction, known):
+                if each.id != known.id:
+                    _revoke(transaction, each)
 
         self._database.write(change)
 
     def bearer(self, token: str) -> Bearer:
         """The holder of the token. Raises TokenRefused, with words for the team."""
-        # Found by its hash: how long that takes says nothing about the token.
-        of_hash = schema.tokens.c.sha256 == _sha256(token)
 
         def found(connection: sa.Connection) -> Bearer:
-            row = connection.execute(_TOKENS.where(of_hash)).mappings().first()
-            if row is None:
-                raise TokenRefused(
-                    f"the token is wrong: copy the whole join string that you got{hidden_in(token)}"
-                )
-            known = Token(**row)
-            _check_valid(known, self._database.now())
-            if known.team is None:
-                return Organiser(known.id)
-            team = _team(connection, known.team)
-            if team.retired_at is not None:
-                raise TokenRefused("the team was retired: ask the organiser")
-            return team
+            known = _valid_token(connection, token, self._database.now())
+            return Organiser(known.id) if known.team is None else _team(connection, known.team)
 
         return self._database.read(found)
 
@@ -239,6 +261,43 @@ def _check_new_token(token: str, expires_at: datetime | None) -> None:
         )
     if expires_at is not None and expires_at.tzinfo is None:
         raise BadArgument("expires_at", got=expires_at, wanted="a date with an offset")
+
+
+def _valid_token(connection: sa.Connection, token: str, now: datetime) -> Token:
+    """The token, if its holder may use it now. Raises TokenRefused."""
+    # Found by its hash: how long that takes says nothing about the token.
+    of_hash = schema.tokens.c.sha256 == _sha256(token)
+    row = connection.execute(_TOKENS.where(of_hash)).mappings().first()
+    if row is None:
+        raise TokenRefused(
+            f"the token is wrong: copy the whole join string that you got{hidden_in(token)}"
+        )
+    known = Token(**row)
+    _check_valid(known, now)
+    if known.team is not None and _team(connection, known.team).retired_at is not None:
+        raise TokenRefused("the team was retired: ask the organiser")
+    return known
+
+
+def _valid_tokens(transaction: Transaction, of: Token) -> list[Token]:
+    """All that the team of a token has. Raises UsageError for the organiser's."""
+    if of.team is None:
+        raise UsageError("this is the organiser's token: `reglue competition token` makes those")
+    rows = transaction.connection.execute(_TOKENS.where(schema.teams.c.name == of.team))
+    tokens = [Token(**row) for row in rows.mappings()]
+    now = transaction.at
+    return [
+        each
+        for each in tokens
+        if each.revoked_at is None and (each.expires_at is None or each.expires_at > now)
+    ]
+
+
+def _revoke(transaction: Transaction, token: Token) -> None:
+    if token.revoked_at is None:
+        change = sa.update(schema.tokens).where(schema.tokens.c.id == token.id)
+        transaction.connection.execute(change.values(revoked_at=transaction.at))
+        transaction.note("token revoked", team=token.team, token=token.id)
 
 
 def _check_valid(token: Token, now: datetime) -> None:

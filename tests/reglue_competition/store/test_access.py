@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from reglue.errors import BadArgument, TokenRefused, UnknownName, UsageError
 from reglue_competition.store import Organiser, Store
-from reglue_competition.store.access import token_id
+from reglue_competition.store.access import MOST_TOKENS, token_id
 from reglue_competition.store.schema import TABLES
 from tests.error_facts import raises
 from tests.reglue_competition.competitions import Clock
@@ -63,6 +63,51 @@ def test_tokens_are_rotated_by_a_new_one_beside_the_old(store: Store) -> None:
     with raises(TokenRefused, "revoked"):
         store.bearer(old)
     assert [token.revoked_at is None for token in store.tokens()].count(False) == 1
+
+
+def test_a_team_makes_a_token_and_revokes_the_others(store: Store) -> None:
+    team, other = store.add_team("A"), store.add_team("B")
+    first, theirs = store.new_token(team), store.new_token(other)
+    second = store.another_token(first)
+    assert store.bearer(first) == store.bearer(second) == team
+    store.revoke_others(second)
+    store.revoke_others(second)
+    assert store.bearer(second) == team
+    assert store.bearer(theirs) == other
+    for wrong in (store.another_token, store.revoke_others):
+        with raises(TokenRefused, "revoked"):
+            wrong(first)
+        with raises(TokenRefused, "token is wrong"):
+            wrong("reglue_wrong")
+        with raises(UsageError, "the organiser's"):
+            wrong(store.new_token(None))
+    revoked = [each for each in store.events(limit=100) if each.kind == "token revoked"]
+    assert [each.detail["token"] for each in revoked] == [token_id(first)]
+
+
+def test_a_team_has_few_tokens_that_last_no_longer_than_the_first(url: str) -> None:
+    day = timedelta(days=1)
+    clock = Clock(datetime(2026, 5, 1, 12, tzinfo=UTC))
+    with Store(url, clock=clock) as store:
+        team = store.add_team("A")
+        tokens = [store.new_token(team, clock.now + day)]
+        while len(tokens) < MOST_TOKENS:
+            tokens.append(store.another_token(tokens[-1]))
+        with raises(UsageError, f"wanted fewer than {MOST_TOKENS}"):
+            store.another_token(tokens[0])
+        store.revoke(token_id(tokens.pop(0)))
+        tokens.append(store.another_token(tokens[0]))
+        clock.now += day
+        for token in tokens:
+            with raises(TokenRefused, "expired"):
+                store.bearer(token)
+
+
+def test_a_retired_team_makes_no_token(store: Store) -> None:
+    token = store.new_token(store.add_team("A"))
+    store.retire_team("A")
+    with raises(TokenRefused, "retired"):
+        store.another_token(token)
 
 
 def test_a_token_expires(url: str) -> None:
