@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from glue_server.commands.command import Commands
 from reglue_competition.cli.decisions import (
+    allow,
     answer,
     appeals,
     cancel,
@@ -51,6 +52,7 @@ main = Commands(
         submit,
         advance,
         replay,
+        allow,
         ruling,
         void,
         appeals,

@@ -260,6 +260,29 @@ def ruling(
     say(f"{submission} is {'off the board' if standing == 'off' else standing}")
 
 
+def allow(
+    folder: Folder,
+    phase: _Phase,
+    team: Annotated[str, Argument(metavar="TEAM", help="the team's name")],
+    more: Annotated[
+        int, Argument(metavar="NUMBER", min=0, help="how many more it may enter; 0 undoes it")
+    ],
+    why: Annotated[str, Option(metavar="TEXT", help="for the log of events")],
+) -> None:
+    """Let one team enter more into a phase than its quotas allow.
+
+    Its quotas a_day and in_all are larger by NUMBER in that phase, and at_once stays. It is an
+    event with its reason, and the newest one counts.
+
+    reglue competition allow my-comp public "Team A" 2 --why "Our server failed two of theirs"
+
+    Exit codes: 0 allowed; 1 the database is away; 2 wrong usage; 130 interrupted.
+    """
+    with read_folder(folder).store() as store:
+        store.allow(team, phase, more, why)
+    say(f"{printable(team)} may enter {more} more into phase {phase} than its quotas say")
+
+
 def void(
     folder: Folder,
     phase: _Phase,

@@ -12,6 +12,9 @@ from reglue_competition.store import schema
 from reglue_competition.store.records import FREE, UNFINISHED, Submission, Team
 
 MOST_WITHDRAWN = 20  # of a team in a day: they count against no other quota
+ALLOWED = "more submissions allowed"
+"""The kind of event by which a team may enter more than its phase's quotas: the newest counts."""
+
 MOST_BROKEN = 3  # of a team in a phase, unless the organiser has one of them played again
 
 
@@ -67,8 +70,9 @@ def check_quotas(
             f"fewer than {MOST_BROKEN}: ask the organiser to have one of them played again "
             "(`reglue competition replay`), and join by its name"
         )
+    limits = _limits(connection, team.name, phase)
     for key, count in _counts(connection, team, phase, now).items():
-        if phase[key] is None or count < phase[key]:
+        if key not in limits or count < limits[key]:
             continue
         has = str(count)
         if key == "at_once":
@@ -79,7 +83,7 @@ def check_quotas(
                 "go on with it"
             )
         raise EntryRefused(
-            f"phase {phase['name']} allows a team {phase[key]} submissions {_ALLOWED[key]}; "
+            f"phase {phase['name']} allows a team {limits[key]} submissions {_ALLOWED[key]}; "
             f"{team.name} has {has}"
         )
 
@@ -88,9 +92,19 @@ def quotas_left(
     connection: sa.Connection, team: Team, phase: sa.RowMapping, now: datetime
 ) -> dict[str, tuple[int, int]]:
     """How many a team may still enter, and how many in all, by each quota that there is."""
-    counts = _counts(connection, team, phase, now).items()
-    quotas = {key: (max(0, phase[key] - n), phase[key]) for key, n in counts if phase[key]}
-    return {_LEFT[key]: left for key, left in quotas.items()}
+    counts = _counts(connection, team, phase, now)
+    limits = _limits(connection, team.name, phase)
+    return {_LEFT[key]: (max(0, most - counts[key]), most) for key, most in limits.items()}
+
+
+def _limits(connection: sa.Connection, team: str, phase: sa.RowMapping) -> dict[str, int]:
+    """A team's quotas, with what the organiser allows it beyond its phase's."""
+    columns = schema.events.c
+    query = sa.select(columns.detail).where(columns.kind == ALLOWED, columns.team == team)
+    details = connection.scalars(query.order_by(columns.id))
+    more = [each["more"] for each in details if each["phase"] == phase["name"]] or [0]
+    beyond = {"at_once": 0, "a_day": more[-1], "in_all": more[-1]}
+    return {key: phase[key] + n for key, n in beyond.items() if phase[key] is not None}
 
 
 _ALLOWED = {
@@ -144,10 +158,11 @@ def check_may_play_again(connection: sa.Connection, submission: Submission) -> N
         )
     counted = (columns.phase_id == phase["id"], columns.status.not_in(FREE))
     count = _count(connection, submission.team, *counted)
-    if submission.status in FREE and phase["in_all"] is not None and count >= phase["in_all"]:
+    most = _limits(connection, submission.team, phase).get("in_all")
+    if submission.status in FREE and most is not None and count >= most:
         raise UsageError(
             f"submission {submission.id} cannot be played again: {submission.team} has "
-            f"entered {count} since, and phase {submission.phase} allows {phase['in_all']}"
+            f"entered {count} since, and phase {submission.phase} allows {most}"
         )
 
 

@@ -23,6 +23,7 @@ from reglue_competition.store import schema
 from reglue_competition.store.database import Transaction
 from reglue_competition.store.events import Events
 from reglue_competition.store.quotas import (
+    ALLOWED,
     check_agents,
     check_may_play_again,
     check_quotas,
@@ -118,6 +119,28 @@ class Submissions(Events):
         each quota. Raises EntryRefused if none is open.
         """
         return self._database.read(lambda to: quotas_left(to, team, phase_to_enter(to, now), now))
+
+    def allow(self, team: str, phase: str, more: int, why: str) -> None:
+        """Let a team enter so many more into a phase, of a day and in all, than its quotas say.
+
+        The newest such event counts; 0 undoes it. Raises UsageError for an unknown team or phase,
+        and for a reason that is none.
+        """
+        why = printable(why).strip()[:MOST_DETAIL]
+        if not why:
+            raise BadArgument(got="no reason", wanted="why this team may enter more")
+        if more < 0:
+            raise BadArgument("more", got=more, wanted="0 or a larger number")
+
+        def allowed(transaction: Transaction) -> None:
+            teams, phases = schema.teams.c, schema.phases.c
+            for what, name, of in (("team", team, teams.name), ("phase", phase, phases.name)):
+                known = list(transaction.connection.scalars(sa.select(of)))
+                if name not in known:
+                    raise UnknownName(what, name, known)
+            transaction.note(ALLOWED, team=team, phase=phase, more=more, why=why)
+
+        self._database.write(allowed)
 
     def submissions(
         self,

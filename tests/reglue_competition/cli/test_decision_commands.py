@@ -38,6 +38,23 @@ def public(folder: Path) -> Path:
     return file
 
 
+def test_a_team_is_allowed_more(folder: Path, say: Say) -> None:
+    words = ("competition", "allow", str(folder), "public", "Team A")
+    assert say("competition", "team", "add", str(folder), "Team A").returncode == 0
+    done = say(*words, "2", "--why", "our disk was full")
+    told = "Team A may enter 2 more into phase public than its quotas say\n"
+    assert (done.returncode, done.stdout) == (0, told)
+    for wrong, says in (
+        ((*words, "2"), "--why"),
+        ((*words, "two", "--why", "x"), "NUMBER"),
+        ((*words, "2", "--why", " "), "no reason"),
+        ((*words[:-1], "Nobody", "2", "--why", "x"), "there is no team 'Nobody'"),
+        ((*words[:3], "none", "Team A", "2", "--why", "x"), "there is no phase 'none'"),
+    ):
+        done = say(*wrong)
+        assert (done.returncode, says in done.stderr) == (2, True), done.stderr
+
+
 def test_environments_of_reglues_need_admission_where_they_have_bars(
     folder: Path, say: Say, public: Path
 ) -> None:

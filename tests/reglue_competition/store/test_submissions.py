@@ -94,6 +94,44 @@ def test_a_team_knows_what_it_may_still_enter(store: Store) -> None:
         store.quotas_left(team, NOON)
 
 
+def test_one_team_may_enter_more_where_the_organiser_allows_it(store: Store) -> None:
+    team, other = opened(store, a_day=2, at_once=1, in_all=2), store.add_team("B")
+    for of in (team, other):
+        for name in "ab":
+            ended(store, of, name, NOON, "finished")
+    store.allow(team.name, "public", 9, "a mistake")
+    store.allow(team.name, "public", 1, "our disk was full")  # the newest counts
+    assert [*store.quotas_left(team, NOON).values()] == [(1, 1), (1, 3), (1, 3)]
+    assert [*store.quotas_left(other, NOON).values()] == [(1, 1), (0, 2), (0, 2)]
+    store.enter(team, "c", NOON)
+    with raises(EntryRefused, "that wait or play"):
+        store.enter(team, "d", NOON)
+    with raises(EntryRefused, "2 submissions"):
+        store.enter(other, "c", NOON)
+    store.allow(team.name, "public", 0, "undone")
+    assert [*store.quotas_left(team, NOON).values()] == [(0, 1), (0, 2), (0, 2)]
+
+
+@pytest.mark.parametrize(
+    ("team", "phase", "more", "why"),
+    [
+        ("Nobody", "public", 1, "why"),
+        ("Team A", "none", 1, "why"),
+        ("Team A", "public", -1, "why"),
+        ("Team A", "public", 1, " \0"),
+    ],
+    ids=["team", "phase", "fewer", "no reason"],
+)
+def test_what_is_allowed_wrongly_changes_nothing(
+    store: Store, team: str, phase: str, more: int, why: str
+) -> None:
+    opened(store)
+    before = store.events(limit=100)
+    with pytest.raises(UsageError):
+        store.allow(team, phase, more, why)
+    assert store.events(limit=100) == before
+
+
 def test_a_clock_that_was_set_back_leaves_a_day_its_quota(store: Store) -> None:
     team = opened(store, a_day=1)
     ended(store, team, "tomorrow's", NOON + timedelta(days=1), "finished")
