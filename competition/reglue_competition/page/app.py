@@ -304,7 +304,7 @@ class Page:
         make, shown = self._site.store.another_token, self._readers.token(request)
         try:
             made = await run_in_threadpool(make, shown)
-        except UsageError as error:
+        except (UsageError, TokenRefused) as error:  # revoked just now
             raise HTTPException(409, str(error)) from error
         who = await run_in_threadpool(self._readers.who, request)
         return self._html(request, "token", who, token=made)

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from reglue.errors import UsageError
+from reglue.errors import TokenRefused, UsageError
 from reglue_competition.page.readers import Readers
 from reglue_competition.page.security import LoginLimit
 from reglue_competition.page.site import Site
@@ -151,7 +151,7 @@ class Forms:
     async def _carry_out(self, change: Callable[[], None], then: str = "/organiser") -> Response:
         try:
             await run_in_threadpool(change)
-        except UsageError as error:
+        except (UsageError, TokenRefused) as error:  # the latter: revoked just now
             raise HTTPException(409, str(error)) from error
         await run_in_threadpool(self._site.look)
         return RedirectResponse(then, 303)
