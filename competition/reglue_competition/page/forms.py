@@ -56,14 +56,15 @@ class Forms:
             raise HTTPException(403, "the form is too old: load its page again, and try again")
         return fields
 
-    async def of_team(self, request: Request) -> Mapping[str, str]:
+    async def of_team(self, request: Request) -> tuple[Mapping[str, str], Team]:
         """The form of what a team asks for, not too often. Raises HTTPException."""
         form = await self.read(request)
         team = (await run_in_threadpool(self._readers.who, request)).bearer
         if not isinstance(team, Team):
             raise HTTPException(403, "only a team may do that: log in")
-        self._check_rate(team)
-        return form
+        if not self._writing.allows(team.name):
+            raise HTTPException(429, "got too many forms of your team: wait a minute")
+        return form, team
 
     async def _revoke_others(self, request: Request) -> Response:
         """Revoke all tokens of a team but the one that its browser has shown."""
@@ -106,15 +107,9 @@ class Forms:
 
     async def _withdraw(self, request: Request) -> Response:
         """Take a team's own score off the board."""
-        form = await self.read(request)
-        team = (await run_in_threadpool(self._readers.who, request)).bearer
-        submission = known(self._site, request)
-        if not isinstance(team, Team) or team.name != submission.team:
-            raise HTTPException(403, "only the submission's team may withdraw it")
-        self._check_rate(team)
-        store, why = self._site.store, form.get("text", "")
+        text, team, submission = await self._of_submissions_team(request)
         return await self._carry_out(
-            lambda: store.rule(submission.id, "withdrawn", why, team=team),
+            lambda: self._site.store.rule(submission.id, "withdrawn", text, team=team),
             f"/submissions/{submission.id}",
         )
 
@@ -126,19 +121,19 @@ class Forms:
 
     async def _appeal(self, request: Request) -> Response:
         """File a team's appeal against what came of its submission."""
-        form = await self.read(request)
-        team = (await run_in_threadpool(self._readers.who, request)).bearer
-        submission = known(self._site, request)
-        if not isinstance(team, Team) or team.name != submission.team:
-            raise HTTPException(403, "only the submission's team may appeal")
-        self._check_rate(team)
-        file, text = self._site.store.file_appeal, form.get("text", "")
-        there = f"/submissions/{submission.id}"
-        return await self._carry_out(lambda: file(team, submission.id, text), there)
+        text, team, submission = await self._of_submissions_team(request)
+        return await self._carry_out(
+            lambda: self._site.store.file_appeal(team, submission.id, text),
+            f"/submissions/{submission.id}",
+        )
 
-    def _check_rate(self, team: Team) -> None:
-        if not self._writing.allows(team.name):
-            raise HTTPException(429, "got too many forms of your team: wait a minute")
+    async def _of_submissions_team(self, request: Request) -> tuple[str, Team, Submission]:
+        """What a team writes about a submission of its own."""
+        form, team = await self.of_team(request)
+        submission = known(self._site, request)
+        if team.name != submission.team:
+            raise HTTPException(403, "only the submission's team may do that")
+        return form.get("text", ""), team, submission
 
     async def _of_organiser(self, request: Request) -> Mapping[str, str]:
         """The form of what the organiser asks for."""

@@ -34,7 +34,7 @@ INCOMING = "incoming"
 """The folder of what has come so far, in that of images."""
 
 _IDLE_S = 600.0  # after which an archive of which nothing more came makes room for another
-_TOLD_S = 60.0  # how long the same archive is told what it was entered as; then it is a new one
+_TOLD_S = 60.0  # how long a repeated call gets the same submission; after that it is a new one
 _WAIT_S = 3600.0  # for the check of an archive that the organiser enters
 _LOOK_S = 1.0
 _OURS = "our own failure, the organiser's log says more; try again later"

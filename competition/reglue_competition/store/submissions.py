@@ -124,7 +124,7 @@ class Submissions(Events):
         """Let a team enter so many more into a phase, of a day and in all, than its quotas say.
 
         The newest such event counts; 0 undoes it. Raises UsageError for an unknown team or phase,
-        and for a reason that is none.
+        and for an empty reason.
         """
         why = printable(why).strip()[:MOST_DETAIL]
         if not why:

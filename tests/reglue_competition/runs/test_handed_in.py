@@ -71,7 +71,7 @@ class Door:
 
 @contextmanager
 def door(folder: Path, agents: str = "submitted", **changes: Any) -> Iterator[Door]:
-    """Of a competition whose phase is open, which is made where there is none."""
+    """The door of a competition whose phase is open; a folder without one gets one."""
     url = sqlite_url(folder / "competition.sqlite")
     made = definition(phase(agents=agents), **changes)
     is_new = not (folder / "competition.sqlite").exists()

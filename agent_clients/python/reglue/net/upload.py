@@ -42,10 +42,10 @@ def submit(
 ) -> Submitted:
     """Send an archive to the competition of a join string; returns once it is entered as `name`.
 
-    What has come is kept there: after a break, and in another call, it goes on from there. It
-    gives up when nothing came for `connect_timeout_s` seconds. `watcher` is told what is done,
-    `reading`, `sending` or `checking`, and how many bytes of how many. Raises UsageError for a
-    file that cannot be read, and as `reglue.net.lobby.join`.
+    The competition keeps what has arrived: after a break, and in another call, the rest follows.
+    It gives up after `connect_timeout_s` seconds in which nothing arrived. `watcher` gets the step
+    (`reading`, `sending` or `checking`), the bytes that are done, and those of the archive. Raises
+    UsageError for a file that cannot be read, and as `reglue.net.lobby.join`.
     """
     try:
         with archive.open("rb") as file:
