@@ -26,7 +26,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any, NoReturn, cast
 
-from glue_server.processes.sandbox import container_engine
+from glue_server.processes.container import container_engine
 from reglue.errors import StorageFailed, UsageError, brief, printable
 from reglue_bench.results.whole_file import whole_file
 

@@ -10,7 +10,7 @@ import shlex
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar, cast
@@ -18,16 +18,18 @@ from typing import Any, Generic, Protocol, TypeVar, cast
 from glue_server.agent.agent_port import AgentPort, LocalPort
 from glue_server.environment.environment_port import EnvironmentPort
 from glue_server.processes.interrupts import hurried, next_look_s
+from glue_server.processes.launch import USUAL, Launch, Limits, Told, Used
 from glue_server.processes.program import ProgramProcess, agent_environment
-from glue_server.processes.sandbox import (
-    USUAL,
-    Launch,
-    Limits,
-    SandboxName,
-    choose_sandbox,
-)
+from glue_server.processes.sandbox import SandboxName, choose_sandbox
 from reglue.agents.adaptation import agent_of
-from reglue.errors import AgentDisconnected, AgentFault, EnvironmentFault, ReglueError, UsageError
+from reglue.errors import (
+    AgentDisconnected,
+    AgentFault,
+    ContainerEngineFailed,
+    EnvironmentFault,
+    ReglueError,
+    UsageError,
+)
 from reglue.net.join_string import JoinString, Transport
 from reglue.tools.loading import agent_name
 from reglue.tools.parser import SAYS
@@ -194,7 +196,8 @@ class _Served(Generic[_Port]):
         )
         self.isolation = "remote"
         self._enclosing = ExitStack()
-        self._told: Callable[[], str] = str
+        self._told: Told = lambda _: ""
+        self._used: Callable[[], Used | None] = lambda: None
         try:
             if program is not None:
                 self._process = self._started(program, announce or _say_nothing)
@@ -221,7 +224,11 @@ class _Served(Generic[_Port]):
         return self._process is not None
 
     def port(self) -> _Port:
-        """Wait for the peer. Raises `lost` if it leaves first or never comes."""
+        """Wait for the peer. Raises `lost` if it leaves first or never comes.
+
+        Raises ContainerEngineFailed instead, also later in play, if the engine of its container has
+        failed.
+        """
         deadline = time.monotonic() + self._timeout_s
         while self._port is None:
             if self._has_come(next_look_s(_POLL_S)):
@@ -230,12 +237,17 @@ class _Served(Generic[_Port]):
                 if self._is_wrong_usage(self._process):
                     words = self._process.last_lines().replace(SAYS, "")
                     raise UsageError(words + self._hint())
+                self._end_of_sandbox()
                 raise self.lost(f"{how} before it joined")
             if time.monotonic() > deadline:
+                self._end_of_sandbox()
                 raise self.lost(
                     f"no {self.role} joined within {self._timeout_s:g} s ({self._set_by})"
                 )
-        return cast("_Port", self._port)
+        port: Any = self._port
+        if self._process is not None:
+            port.check_blame = self._end_of_sandbox
+        return cast("_Port", port)
 
     def close(self, reason: str) -> None:
         """Say farewell, stop listening, and end the program."""
@@ -262,13 +274,22 @@ class _Served(Generic[_Port]):
         sandbox = choose_sandbox(program.sandbox, launch, say, image=program.image)
         self.isolation = sandbox.isolation
         enclosed = self._enclosing.enter_context(sandbox.enclosed(launch))
-        self._told = enclosed.told
+        self._told, self._used = enclosed.told, enclosed.used
         return ProgramProcess(
             enclosed.command,
             environment=enclosed.environment,
             log_file=program.log_file,
             folder=enclosed.folder,
         )
+
+    def _end_of_sandbox(self) -> str:
+        """What the sandbox knows of the end of its program, which is lost or does not come.
+
+        Raises ContainerEngineFailed.
+        """
+        assert self._process is not None
+        self._process.end(within_s=_LEAVE_S)
+        return self._told(self._process.own_exit_code)
 
     def _has_come(self, timeout_s: float = 0.0) -> bool:
         """Look for the peer; one that left again gives its place to another."""
@@ -307,6 +328,11 @@ class ServedAgent(_Served[AgentPort]):
     role = "agent"
     lost = AgentDisconnected
 
+    @property
+    def used(self) -> Used | None:
+        """What its program has used of the machine; None if nobody measures that."""
+        return self._used()
+
     def explain(self, fault: AgentFault) -> str:
         """The fault, how the program ended, and the last lines that it printed."""
         if self._process is None or self._program is None:
@@ -317,8 +343,9 @@ class ServedAgent(_Served[AgentPort]):
         how = self._process.ended()
         if how and how not in words:
             words += f"; {how}"
-        if told := self._told():
-            words += f"; {told}"
+        with suppress(ContainerEngineFailed):  # since then
+            if told := self._told(self._process.own_exit_code):
+                words += f"; {told}"
         if self._program.is_private:
             return words
         # On lines of their own: the first line alone says what happened.

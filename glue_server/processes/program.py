@@ -65,6 +65,12 @@ class ProgramProcess:
         """Its exit code; None while it runs, negative if a signal ended it."""
         return self._process.poll()
 
+    @property
+    def own_exit_code(self) -> int | None:
+        """With which it left by itself; None if a signal ended it, or it runs."""
+        code = self._process.poll()
+        return None if code is None or code < 0 or self._sent else code
+
     def ended(self) -> str | None:
         """How it ended, in words; None while it runs."""
         match self._process.poll():

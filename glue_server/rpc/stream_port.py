@@ -38,6 +38,8 @@ class StreamPort(PeerSession):
     blank: Collection[int] = ()
     is_replaced: Callable[[], bool] = staticmethod(lambda: False)
     """Whether another waits to take its place, once its stream is broken."""
+    check_blame: Callable[[], object] = staticmethod(lambda: None)
+    """Called before its loss is raised; raises something else if it is not the peer's fault."""
 
     def __init__(self, hello: Any, codec: Codec, *, reconnect_window_s: float = 0.0) -> None:
         super().__init__(hello, reconnect_window_s=reconnect_window_s)
@@ -167,6 +169,8 @@ class StreamPort(PeerSession):
         """The error of a peer that is gone, with its own last words if there are any."""
         if self._fault == INTERRUPTED:
             return self._codec.lost(self.why_gone)
+        if self._fault is None:
+            self.check_blame()
         why = self._why_lost if self._fault is None else f"; it said: {self._fault}"
         return self._codec.lost(f"the {self._codec.peer}'s connection is gone{why}")
 

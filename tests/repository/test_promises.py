@@ -154,13 +154,13 @@ PROMISES: list[tuple[float, str, str, Place]] = [
         1024,
         SECURITY,
         "limit processes (1,024)",
-        lambda: resolve_name("glue_server.processes.sandbox:USUAL").processes,
+        lambda: resolve_name("glue_server.processes.launch:USUAL").processes,
     ),
     (
         8 * 2**30,
         SECURITY,
         "memory (8 GiB:",
-        lambda: resolve_name("glue_server.processes.sandbox:USUAL").memory_bytes,
+        lambda: resolve_name("glue_server.processes.launch:USUAL").memory_bytes,
     ),
     # Competitions.
     (5, SECURITY, "five appeals a day", f"{STORE}.appeals:MOST_A_DAY"),

@@ -291,6 +291,10 @@ class StoreFailed(StorageFailed):
     """A competition's database is gone, full or damaged; what was committed is kept."""
 
 
+class ContainerEngineFailed(ReglueError):
+    """The engine that runs an agent's container is gone, or has lost it; nobody's fault in play."""
+
+
 class PlanDiffers(UsageError):
     """A run resumes only with the plan, agent and versions that it began with."""
 

@@ -61,7 +61,7 @@ CertificateFile: TypeAlias = Annotated[
 
 def warn_of_engine(folder: CompetitionFolder) -> None:
     """Say so if phases take images, and no container can be run here."""
-    from glue_server.processes.sandbox import lacks_engine
+    from glue_server.processes.container import lacks_engine
 
     phases = [each.name for each in folder.definition.phases if each.agents != "remote"]
     if phases and (lack := lacks_engine()) is not None:

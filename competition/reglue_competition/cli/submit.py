@@ -1,7 +1,8 @@
-"""`reglue competition submit` and `advance`: agents as images of containers."""
+"""`reglue competition submit`, `advance` and `repeat`: agents as images of containers."""
 
 from __future__ import annotations
 
+import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -70,9 +71,11 @@ def submit(
 
 def advance(
     folder: Folder,
-    phase: Annotated[
-        str, Argument(metavar="PHASE", help="the phase whose chosen submissions go on")
-    ],
+    phase: Annotated[str, Argument(metavar="PHASE", help="the phase whose submissions go on")],
+    every: Annotated[
+        bool,
+        Option("--all", help="enter every image that has a score there, whatever the quotas say"),
+    ] = False,
 ) -> None:
     """Enter the images that were chosen in a phase into the phase that is open now.
 
@@ -80,7 +83,11 @@ def advance(
     connected, or do anything. A second time it enters what is missing. A phase that says
     images_from = "PHASE" has it done by the server.
 
+    With --all, every image that has a score in PHASE plays again: on new goals and cells, as each
+    phase draws its own.
+
     reglue competition advance my-comp public
+    reglue competition advance my-comp public --all
 
     Exit codes: 0 all are entered; 1 some were refused, or the database is away; 2 wrong usage;
     130 interrupted.
@@ -101,7 +108,7 @@ def advance(
                 wanted="another phase that is open, to enter into",
             )
         runs, refused = competition.runs_path, False
-        for each in advanced(store.definition(), store, runs, phases[phase], to, now):
+        for each in advanced(store.definition(), store, runs, phases[phase], to, now, every=every):
             whose = f"{each.before.team}: {each.before.name!r}"
             if each.entered is not None:
                 say(f"{whose} waits in phase {to.name} as {each.entered.id}")
@@ -109,4 +116,51 @@ def advance(
                 say(f"{whose} is not entered: {each.why_not}")
             refused |= each.is_refused
     if refused:
+        raise Exit(FAULTS)
+
+
+def repeat(
+    folder: Folder,
+    submission: Annotated[
+        str, Argument(metavar="SUBMISSION", help="its id; `reglue competition runs` lists them")
+    ],
+) -> None:
+    """Play an image's submission once more, and say whether it comes to the same transcript.
+
+    A new container of the image plays the same goals and episodes with the same seeds; every
+    action, reward and status is compared. An agent that depends on a clock, on threads or on a
+    graphics card may differ by honest means. Nothing of the submission changes; the log of events
+    tells what was found. It plays here, beside the server, and needs Docker or Podman.
+
+    reglue competition repeat my-comp 0123456789abcdef
+
+    Exit codes: 0 the same; 1 it differs, or cannot be played; 2 wrong usage; 130 interrupted.
+    """
+    with loading():
+        from reglue_competition.runs.hosted import Hosted
+        from reglue_competition.runs.repetition import difference, play_again
+        from reglue_competition.store import SCORED
+
+    competition = read_folder(folder)
+    with competition.store() as store:
+        played = store.submission(submission)
+        if played.status not in SCORED:
+            raise UsageError(f"submission {submission} is {played.status}, wanted one with a score")
+        hosted, output = Hosted(competition, competition.secrets()), console()
+        with (
+            tempfile.TemporaryDirectory(prefix="reglue-repeat-") as there,
+            Progress(console=output, transient=True, disable=not output.is_terminal) as progress,
+        ):
+            task = progress.add_task(played.name, total=None)
+            play_again(
+                hosted,
+                played,
+                Path(there),
+                lambda done, total: progress.update(task, completed=done, total=total),
+            )
+            count = len(hosted.benchmarks_of(played))
+            found = difference(played, competition.transcripts_path, Path(there), count)
+        store.note("submission repeated", team=played.team, submission=submission, difference=found)
+    say(f"{submission} {f'differs: {found}' if found else 'came to the same transcript again'}")
+    if found:
         raise Exit(FAULTS)

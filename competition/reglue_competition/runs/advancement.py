@@ -1,4 +1,4 @@
-"""Images that count in one phase go on into another, without their teams."""
+"""Images of one phase go on into another, without their teams."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from pathlib import Path
 from reglue.errors import EntryRefused
 from reglue_competition.definition import Definition
 from reglue_competition.ranking import chosen
-from reglue_competition.store import Phase, Store, Submission
+from reglue_competition.store import SCORED, Phase, Store, Submission
+from reglue_competition.store.submissions import MOST_NAME
 
 
 @dataclass(frozen=True, slots=True)
 class Advanced:
-    """What became of the submission that counts for a team."""
+    """What became of a submission that was to go on."""
 
     before: Submission
     entered: Submission | None = None
@@ -30,13 +31,20 @@ def advance(
     before: Phase,
     to: Phase,
     now: datetime,
+    *,
+    every: bool = False,
 ) -> Iterator[Advanced]:
     """Enter the image that counts for each team in the phase `before` into `to`, which is open.
 
-    What is there already is not entered again. Raises StoreFailed.
+    With `every`, enter all that have a score, whatever the quotas of `to` are. What is there
+    already is not entered again. Raises StoreFailed.
     """
     there = {(each.team, each.image) for each in store.submissions(to.name)}
-    for each in chosen(definition, before, store, runs_folder):
+    if every:
+        going = store.submissions(before.name, statuses=SCORED)
+    else:
+        going = chosen(definition, before, store, runs_folder)
+    for each in going:
         team = store.team(each.team)
         if each.image is None:
             yield Advanced(each, why_not="its agent connects by itself")
@@ -46,8 +54,10 @@ def advance(
             yield Advanced(each, why_not=f"it is in phase {to.name} already")
         else:
             try:
-                entered = store.enter(team, each.name, now, image=each.image)
+                name = f"{each.id} {each.name}"[:MOST_NAME] if every else each.name
+                entered = store.enter(team, name, now, image=each.image, has_quotas=not every)
             except EntryRefused as refused:
                 yield Advanced(each, why_not=str(refused), is_refused=True)
             else:
+                there.add((each.team, each.image))
                 yield Advanced(each, entered)

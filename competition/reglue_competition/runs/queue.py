@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, assert_never
 
 from glue_server.processes.child import end_together
+from glue_server.processes.launch import Used
 from glue_server.rpc.gateways.agent_gateway import AgentGateway
 from reglue.errors import StoreFailed, UsageError
 from reglue_competition.runs import farewells
@@ -37,6 +38,7 @@ _MOST_TRIES = 3  # of processes that die, or whose machine fails them
 _PAUSES_S = (1.0, 5.0)  # before the next try
 _PROGRESS_S = 1.0  # between two times that progress is stored
 _CANCEL_S = 10.0  # how long one that is cancelled may take to end
+_ENGINE_S = 30.0  # before an image is tried again whose engine was away
 _LEAVE_S = 10.0  # how long a process that has ended may take to let its agent go
 
 _WAITING: tuple[Status, ...] = ("waiting",)
@@ -111,6 +113,7 @@ class Queue:
         self._calendar = Calendar(store, hosted)
         self._news = threading.Event()  # a process has some; `wait` clears it
         self._states: dict[str, _Playing | _Leaving | _Paused] = {}  # by submission
+        self._images_from = 0.0  # before it the engine that runs images is away
         # Until then agents of the server before us look for it.
         window_s = hosted.reconnect_window_s + farewells.MARGIN_S
         self._awaited_until = time.monotonic() + window_s
@@ -200,7 +203,10 @@ class Queue:
 
     def _waits(self, submission: Submission, now: datetime) -> bool:
         """Whether it waits for a place with its agent. Without waiting, others go on or end."""
-        is_here = submission.image is not None or self._entries.is_connected(submission.id)
+        if submission.image is None:
+            is_here = self._entries.is_connected(submission.id)
+        else:
+            is_here = time.monotonic() >= self._images_from
         is_playing = submission.status == "playing"
         if not (is_here or self._may_wait(submission, now)):
             self._withdraw(submission, _WAITED)
@@ -210,7 +216,7 @@ class Queue:
             return self._calendar.has_begun(submission, now)
         elif is_here:
             self._start(submission)
-        elif is_playing and time.monotonic() > self._awaited_until:
+        elif is_playing and submission.image is None and time.monotonic() > self._awaited_until:
             self._start(submission, waits=True)
         return False
 
@@ -339,23 +345,37 @@ class Queue:
     def _ended(self, playing: _Playing, ended: Ended) -> None:
         submission = playing.submission
         if ended.again:
-            self._let_go(playing, not_before=self._failed(submission, ended.detail))
+            not_before = self._failed(submission, ended.detail, ended.used)
+            self._let_go(playing, not_before=not_before)
             return
-        self._conclude_playing(playing, ended.status, ended.detail)
+        if ended.status == "waiting" and submission.image is not None:
+            self._images_from = time.monotonic() + _ENGINE_S
+            self._log(submission, ended.detail, logging.ERROR)
+            if submission.status == "playing":  # it keeps its place
+                self._let_go(playing, not_before=self._images_from)
+                return
+        self._conclude_playing(playing, ended.status, ended.detail, ended.used)
 
-    def _conclude_playing(self, playing: _Playing, status: Status, why: str) -> None:
+    def _conclude_playing(
+        self, playing: _Playing, status: Status, why: str, used: Used | None = None
+    ) -> None:
         """Store how it ended, or that it goes on later, and let its process go."""
-        held = self._settled(playing.submission, status, why, _PLAYING)
+        held = self._settled(playing.submission, status, why, _PLAYING, used)
         if held.status not in FINAL:
             self._let_go(playing)
             return
         self._let_go(playing, self._forget(held), has_failed=held.status == "failed")
 
     def _settled(
-        self, submission: Submission, status: Status, why: str, from_: Collection[Status]
+        self,
+        submission: Submission,
+        status: Status,
+        why: str,
+        from_: Collection[Status],
+        used: Used | None = None,
     ) -> Submission:
         """Store how it ended; returns it as the store holds it, which alone is told."""
-        if self._store.set_status(submission.id, status, why, from_):
+        if self._store.set_status(submission.id, status, why, from_, used=used):
             return replace(submission, status=status, detail=why)
         held = self._store.submission(submission.id)
         # It may be so by a try before this one, whose answer was lost.
@@ -399,10 +419,10 @@ class Queue:
         if not_before:
             self._states[submission] = _Paused(not_before)
 
-    def _failed(self, submission: Submission, why: str) -> float:
+    def _failed(self, submission: Submission, why: str, used: Used | None = None) -> float:
         """Returns when the next try begins; 0.0 after too many, which its agent is told."""
         self._metrics.restarts.inc()
-        tries = self._store.interrupt(submission.id, why)
+        tries = self._store.interrupt(submission.id, why, used)
         if tries >= _MOST_TRIES:
             self._end(submission, "broken", why)
             return 0.0

@@ -12,6 +12,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, Literal, TypeAlias
 
 from glue_server.processes.child import Child
+from glue_server.processes.launch import Used
 from glue_server.processes.message_codec import Codec
 from reglue.net.join_string import JoinString, join_string
 
@@ -128,11 +129,14 @@ class RunEnded:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The submission's end; `waiting` means that it has not ended."""
+    """The submission's end; `waiting` means that it has not ended: its agent is away, or the engine
+    that runs its image.
+    """
 
     status: Literal["finished", "failed", "cancelled", "broken", "waiting"]
     detail: str = ""
     again: bool = False  # what broke it may not do so next time
+    used: Used | None = None  # by its agent's container; None: not measured
 
 
 FromSubmission: TypeAlias = Listening | Progress | Digest | RunEnded | Ended

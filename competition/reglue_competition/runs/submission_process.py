@@ -12,15 +12,17 @@ import contextlib
 import logging
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
 from glue_server import Outcome
 from glue_server.peers.hosts import ListenOptions, Program, ServedAgent
 from glue_server.processes.child import Channel, Parent, ParentGone, inherited_channel
+from glue_server.processes.container import lacks_engine
 from glue_server.processes.interrupts import is_stopping, stop_play
+from glue_server.processes.launch import Limits
 from glue_server.processes.message_codec import unexpected
-from glue_server.processes.sandbox import Limits
 from glue_server.rpc import GlueServer
 from reglue.errors import (
     AgentFault,
@@ -135,20 +137,28 @@ def _serve(settings: SubmissionSettings, parent: _Parent) -> None:
     try:
         program = None if image is None else _program(settings, image)
         agent = ServedAgent(options, program, server=server)
-    except UsageError as error:  # the engine's failure, which may be over soon
+    except UsageError as error:
         log.error("the agent's container cannot be started: %s", error)
-        parent.send(Ended("broken", str(error), again=True))
+        parent.send(_not_started(error))
         _let_go(parent)
         server.close()
         return
     parent.send(Listening(str(server.local_join_string("agent"))))
-    parent.send(_Submission(settings, parent, agent).play())
+    ended = _Submission(settings, parent, agent).play()
+    parent.send(replace(ended, used=agent.used))
     farewell = _let_go(parent)
     if farewell or image is not None:
         agent.close(farewell)
         server.close()
     if image is not None:
         forget_image(image.digest)
+
+
+def _not_started(error: UsageError) -> Ended:
+    """How a submission goes on whose image could not be started."""
+    if (lack := lacks_engine()) is not None:
+        return Ended("waiting", f"its image waits: {lack}")
+    return Ended("broken", str(error), again=True)
 
 
 def _let_go(parent: _Parent) -> str:
@@ -214,7 +224,8 @@ class _Submission:
                     return Ended("broken", f"{result.benchmark}: {detail}")
         except _AgentAway:
             return Ended("waiting", _AWAY)
-        except ReglueError as error:  # a full disk, a damaged ledger, another version: not theirs
+        # A full disk, a damaged ledger, another version, a lost container: not theirs.
+        except ReglueError as error:
             log.error("the submission stops: %s", error)
             return Ended("broken", str(error), again=True)
         if self._fault is None or (self._is_complete and self._fault is self._lost):

@@ -90,6 +90,8 @@ class Submission:
     interrupted: int  # times that its process failed since it was queued
     progress: Mapping[str, Any]  # as the queue last reported it
     image: str | None  # its agent's, by digest; None: its agent connects by itself
+    processor_s: float | None  # that its containers used, in all; None: not measured
+    peak_memory_bytes: int | None  # of one of them, with what was cached of its files
     broken: int  # submissions of its team in its phase that are broken now
 
     @property

@@ -117,6 +117,9 @@ submissions = sa.Table(
     sa.Column("interrupted", sa.Integer, nullable=False, server_default="0"),
     sa.Column("progress", sa.JSON, nullable=False),
     sa.Column("image", sa.Text),  # its digest; none: its agent connects by itself
+    # Used by its containers; none: not measured.
+    sa.Column("processor_s", sa.Double),
+    sa.Column("peak_memory_bytes", sa.BigInteger),
     _one_of("status", STATUSES),
 )
 _only(

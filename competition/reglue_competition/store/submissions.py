@@ -10,6 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from glue_server.processes.launch import Used
 from reglue.errors import (
     BadArgument,
     EntryRefused,
@@ -43,15 +44,21 @@ class Submissions(Events):
     """The part of the store that holds submissions and their runs."""
 
     def enter(
-        self, team: Team, name: str, now: datetime, *, image: str | None = None
+        self,
+        team: Team,
+        name: str,
+        now: datetime,
+        *,
+        image: str | None = None,
+        has_quotas: bool = True,
     ) -> Submission:
         """Enter a team's agent into the phase that is open: one that connects, or an `image`.
 
         An unfinished submission of that name goes on, in whatever phase; otherwise a new one
         waits. It plays cells of its own where another of its team has broken in that phase, whose
         agent has seen the phase's. Raises EntryRefused if no phase is open for such agents, if a
-        quota is used up, and if an unfinished submission of that name has another agent: one that
-        connects and not an image, or another image.
+        quota is used up where it `has_quotas`, and if an unfinished submission of that name has
+        another agent: one that connects and not an image, or another image.
         """
         name = _checked_name(name)
 
@@ -67,7 +74,8 @@ class Submissions(Events):
                 return _submission(row)
             phase = phase_to_enter(to, now)
             check_agents(phase, image)
-            check_quotas(to, team, phase, now)
+            if has_quotas:
+                check_quotas(to, team, phase, now)
             key = secrets.token_hex(_ID_BYTES)
             values = {
                 "id": key,
@@ -169,9 +177,12 @@ class Submissions(Events):
         status: Status,
         detail: str = "",
         from_statuses: Collection[Status] = UNFINISHED,
+        *,
+        used: Used | None = None,
     ) -> bool:
         """Change a submission's status, if it has one of `from_statuses`; return whether it had.
 
+        `used` is what its container has used since its last end or interruption.
         Of two that change it at once one gets False. The start is the first `playing`, the end a
         final status. If it breaks, those of its team that have not begun get cells of their own.
         Raises UnknownName.
@@ -183,6 +194,7 @@ class Submissions(Events):
             if submission.status not in from_statuses:
                 return False
             values: dict[str, Any] = {"status": status, "detail": detail, "ended_at": None}
+            values |= _also_used(submission, used)
             if status == "playing" and submission.started_at is None:
                 values["started_at"] = transaction.at
             if status == "waiting":
@@ -213,13 +225,17 @@ class Submissions(Events):
 
         self._database.write(keep)
 
-    def interrupt(self, submission_id: str, why: str) -> int:
-        """Note that a submission's process failed. Returns how often, since it was queued."""
+    def interrupt(self, submission_id: str, why: str, used: Used | None = None) -> int:
+        """Note that a submission's process failed. Returns how often, since it was queued.
+
+        `used`: as for `set_status`.
+        """
 
         def count(transaction: Transaction) -> int:
             submission = _known(transaction.connection, submission_id)
             interrupted = submission.interrupted + 1
-            _update(transaction, submission, {"interrupted": interrupted})
+            values = {"interrupted": interrupted, **_also_used(submission, used)}
+            _update(transaction, submission, values)
             transaction.note(
                 "submission interrupted", team=submission.team, submission=submission_id, why=why
             )
@@ -368,6 +384,16 @@ def _known(connection: sa.Connection, submission_id: str) -> Submission:
 def _update(transaction: Transaction, submission: Submission, values: Mapping[str, Any]) -> None:
     change = sa.update(schema.submissions).where(schema.submissions.c.id == submission.id)
     transaction.connection.execute(change.values(values))
+
+
+def _also_used(submission: Submission, used: Used | None) -> dict[str, Any]:
+    """The columns of what its containers have used, if there is more of it."""
+    if used is None:
+        return {}
+    return {
+        "processor_s": (submission.processor_s or 0.0) + used.processor_s,
+        "peak_memory_bytes": max(submission.peak_memory_bytes or 0, used.peak_memory_bytes),
+    }
 
 
 def _redraw_waiting(transaction: Transaction, broken: Submission) -> None:

@@ -16,9 +16,10 @@ from pathlib import Path
 import pytest
 
 from glue_server.processes.bubblewrap import bubblewrap_words
+from glue_server.processes.launch import Launch
 from glue_server.processes.needed_paths import needed_paths
 from glue_server.processes.program import agent_environment
-from glue_server.processes.sandbox import Bubblewrap, Launch
+from glue_server.processes.sandbox import Bubblewrap
 from reglue.errors import UsageError
 from tests.error_facts import raises
 from tests.ordinary_user import ROOT, UID, as_ordinary_user
@@ -30,7 +31,8 @@ PEOPLE = ["root", "an ordinary user"]
 RUN = """
 import os, subprocess, sys
 from pathlib import Path
-from glue_server.processes.sandbox import Bubblewrap, Launch
+from glue_server.processes.launch import Launch
+from glue_server.processes.sandbox import Bubblewrap
 folder, sockets, *command = sys.argv[1:]
 given = {"PATH": os.environ["PATH"], "REGLUE_ADDRESS": "127.0.0.1:9", "REGLUE_TOKEN": ""}
 launch = Launch(command, given, folder, sockets=Path(sockets) if sockets else None)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from glue_server.processes.sandbox import Bubblewrap, Launch, Limits, choose_sandbox
+from glue_server.processes.launch import Launch, Limits
+from glue_server.processes.sandbox import Bubblewrap, choose_sandbox
 from glue_server.rpc.tls.authority import private_authority
-from reglue.errors import UsageError
+from reglue.errors import ContainerEngineFailed, UsageError
 from reglue.net.join_string import JoinString, join_string
 from tests.error_facts import raises
 
@@ -121,16 +124,55 @@ def test_an_engine_that_makes_no_container_is_not_the_programs_fault(
         pytest.fail("there is no container")
 
 
-@pytest.mark.parametrize("killed", ["true", "false"])
-def test_a_container_that_wanted_too_much_memory_is_told(
-    tools: Program, launch: Launch, killed: str
-) -> None:
-    tools("docker", f"[ $1 = inspect ] && echo {killed} && exit; echo {LIMITS}")
-    launch = replace(launch, limits=Limits(memory_bytes=3 * 2**29))
+STATE = {"Running": False, "OOMKilled": False, "ExitCode": 0, "Error": ""}
+LOST = "docker has lost the agent's container"
+
+
+@contextmanager
+def container(tools: Program, launch: Launch, **state: object) -> Iterator[Launch]:
+    """One of which the engine says that state."""
+    said = json.dumps(STATE | state)
+    tools("docker", f"[ $1 = inspect ] && echo '{said}' && exit; echo {LIMITS}")
     with choose_sandbox("container", launch, pytest.fail, image="a").enclosed(launch) as there:
-        said = there.told()
-    wanted = "its container has run out of memory: it may have 1.5 GiB"
-    assert said == (wanted if killed == "true" else "")
+        yield there
+
+
+def test_a_container_that_wanted_too_much_memory_is_told(tools: Program, launch: Launch) -> None:
+    launch = replace(launch, limits=Limits(memory_bytes=3 * 2**29))
+    with container(tools, launch, OOMKilled=True, ExitCode=137) as there:
+        assert there.told(137) == "its container has run out of memory: it may have 1.5 GiB"
+
+
+@pytest.mark.parametrize(
+    ("state", "exit_code"),
+    [
+        ({}, 0),
+        ({"ExitCode": 137}, 137),  # it killed itself
+        ({"Running": True}, None),  # it hangs, and was ended here
+        ({"ExitCode": 137}, None),
+        ({"ExitCode": 127, "Error": "no such file"}, 1),  # its image names no program
+    ],
+)
+def test_an_engine_that_did_its_work_is_not_to_blame(
+    tools: Program, launch: Launch, state: dict[str, object], exit_code: int | None
+) -> None:
+    with container(tools, launch, **state) as there:
+        assert there.told(exit_code) == ""
+
+
+@pytest.mark.parametrize("state", [{"Running": True}, {"ExitCode": 137}])
+def test_a_container_that_the_engine_lost_is_not_its_programs_fault(
+    tools: Program, launch: Launch, state: dict[str, object]
+) -> None:
+    with container(tools, launch, **state) as there, raises(ContainerEngineFailed, LOST):
+        there.told(1)
+
+
+def test_an_engine_that_answers_no_more_is_to_blame(tools: Program, launch: Launch) -> None:
+    with container(tools, launch) as there:
+        tools("docker", "echo nobody serves >&2; exit 1")
+        with raises(ContainerEngineFailed, "docker does not work here: nobody serves"):
+            there.told(0)
 
 
 def test_an_engine_without_limits_is_refused(tools: Program, launch: Launch) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from reglue_competition.runs.advancement import advance
 from reglue_competition.runs.phase_calendar import Calendar
 from reglue_competition.store import Store
 from tests.reglue_competition.competitions import CLOSES, OPENS, Clock, phase, private
@@ -83,3 +84,42 @@ def test_one_that_is_refused_is_told_and_keeps_no_other_back(
         assert entered["A"] == own.id
         (told,) = [each for each in caplog.records if each.levelno == logging.WARNING]
         assert (told.team, "is not entered" in told.message) == ("A", True)  # type: ignore[attr-defined]
+
+
+def test_all_go_on_whatever_the_quotas_say(tmp_path: Path) -> None:
+    clock = Clock(OPENS)
+    quotas = {"at_once": 1, "in_all": 1}
+    new = private(agents="submitted", quotas=quotas, benchmarks=[corridor()])
+    with hosting(tmp_path, PHASES[0], new, clock=clock) as server:
+        store = server.store
+        many = [f"sha256:{64 * digit}" for digit in "789"]
+        ids = {image: scored(store, "A", image, 0.1) for image in many}
+        scored(store, "A", many[0], 0.9)  # the same image again
+        scored(store, "B", None, 0.6)
+        failed = store.enter(store.add_team("C"), "failed", OPENS, image=IMAGES["C"])
+        end(store, failed, play(0.2), status="failed")
+        broken = store.enter(store.team("C"), "broken", OPENS, image=f"sha256:{64 * 'e'}")
+        end(store, broken, play(0.2), status="broken")
+        clock.now = CLOSES + timedelta(seconds=1)
+        Calendar(store, server.hosted).keep(clock.now)
+        phases = {each.name: each for each in store.phases()}
+
+        def go_on() -> list[tuple[str, str | None]]:
+            done = advance(
+                server.hosted.definition,
+                store,
+                server.hosted.folder.runs_path,
+                phases["public"],
+                phases["private"],
+                clock.now,
+                every=True,
+            )
+            return [(each.before.name, each.why_not) for each in done]
+
+        told = go_on()
+        assert {("B 0.6", "its agent connects by itself"), ("failed", "")} < {*told}
+        entered = {each.image: each for each in store.submissions("private")}
+        assert entered.keys() == {*many, IMAGES["C"]}
+        assert entered[many[1]].name == f"{ids[many[1]]} A 0.1"
+        assert "" not in {why for _, why in go_on()}
+        assert len(store.submissions("private")) == len(entered)

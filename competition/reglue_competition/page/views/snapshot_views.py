@@ -21,6 +21,7 @@ from reglue_competition.backup import BACKED_UP
 from reglue_competition.definition import BenchmarkEntry, Definition, PhaseDefinition, Ranking
 from reglue_competition.page.site import Snapshot
 from reglue_competition.page.views import wording
+from reglue_competition.page.views.agent_log import may_read_log
 from reglue_competition.page.views.charts import bar, scale
 from reglue_competition.page.views.view_models import (
     AppealView,
@@ -220,6 +221,7 @@ def submission_view(
         meaning=wording.MEANINGS[submission.status],
         detail=submission.detail if sees_detail else "",
         image=submission.image or "",
+        used=_used(snapshot, submission, reader),
         times=[(what, wording.minute(at)) for what, at in times if at],
         playing=playing(submission, snapshot) if submission.status in UNFINISHED else None,
         score=wording.total(row.score, is_rate=is_rate) if row else "",
@@ -244,6 +246,19 @@ def submission_view(
         and (ruling is None or ruling.standing == "unranked"),
         may_rule=reader == "organiser" and submission.status in SCORED,
         may_play_again=reader == "organiser" and submission.status in REPLAYED,
+    )
+
+
+def _used(snapshot: Snapshot, submission: Submission, reader: Reader) -> str:
+    """What the containers of an image have used, for its team and the organiser."""
+    seconds, memory = submission.processor_s, submission.peak_memory_bytes
+    if reader == "public" or seconds is None or memory is None:
+        return ""
+    phase = snapshot.phase(submission.phase)
+    is_revealed = phase is not None and phase.revealed_at is not None
+    of = snapshot.definition.phase(submission.phase)
+    return wording.used(
+        seconds, memory, is_coarse=not may_read_log(of, reader, is_revealed=is_revealed)
     )
 
 

@@ -195,6 +195,7 @@ class SubmissionView:
     meaning: str
     detail: str  # to its team and the organiser
     image: str  # which the organiser runs, by digest; empty: its agent connects
+    used: str  # by its containers, to its team and the organiser
     times: Sequence[tuple[str, str]]
     playing: Playing | None
     score: str

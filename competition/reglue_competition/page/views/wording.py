@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
@@ -139,6 +140,21 @@ def container_limits(images: ImageLimits) -> Sequence[tuple[str, str]]:
         ("network", "none, but the way to play"),
         ("the image, unpacked", f"{images.image_gib:g} GiB"),
     ]
+
+
+def used(processor_s: float, memory_bytes: int, *, is_coarse: bool) -> str:
+    """What containers have used of processors, and of memory at once.
+
+    Coarse: up to the next power of two, which tells little of what an agent has observed.
+    """
+    mib = memory_bytes / 2**20
+    if is_coarse:
+        return f"up to {_above(processor_s):,} s of a processor and {_above(mib):,} MiB of memory"
+    return f"{processor_s:,.1f} s of a processor and {mib:,.0f} MiB of memory"
+
+
+def _above(number: float) -> int:
+    return int(2 ** math.ceil(math.log2(max(1.0, number))))
 
 
 def _duration(seconds: float) -> str:

@@ -1,0 +1,59 @@
+"""A container engine that is a script: it starts the tests' agent here, as each image's program."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+_ROOT = Path(__file__).parents[2]
+
+_SCRIPT = """#!/bin/sh
+cd {folder}
+[ -e away ] && echo nobody serves >&2 && exit 1
+case $1 in
+info) echo true true true ;;
+inspect) echo '{{"Running": false, "OOMKilled": false, "ExitCode": 137, "Error": ""}}' ;;
+start)
+    echo $$ >pid
+    agent=$(cat agent)
+    cd {root} && exec {python} -m reglue join "tests.reglue_bench.agents:$agent" ;;
+esac
+"""
+
+
+@dataclass
+class ScriptedEngine:
+    """The `docker` of a folder, which is to be the first in PATH."""
+
+    folder: Path
+
+    def __post_init__(self) -> None:
+        self.folder.mkdir()
+        script = _SCRIPT.format(folder=self.folder, root=_ROOT, python=sys.executable)
+        (self.folder / "docker").write_text(script, encoding="utf-8")
+        (self.folder / "docker").chmod(0o755)
+        self.image_is("Seeded")
+
+    @property
+    def path(self) -> str:
+        """PATH with it."""
+        return f"{self.folder}{os.pathsep}{os.environ['PATH']}"
+
+    def image_is(self, agent: str) -> None:
+        """From now on each image has that agent."""
+        (self.folder / "agent").write_text(agent, encoding="utf-8")
+
+    def go(self) -> None:
+        """It answers no more."""
+        (self.folder / "away").touch()
+
+    def come(self) -> None:
+        """It is back."""
+        (self.folder / "away").unlink()
+
+    def lose(self) -> None:
+        """Its container is gone, and the command that had started it."""
+        os.kill(int((self.folder / "pid").read_text(encoding="utf-8")), signal.SIGKILL)
