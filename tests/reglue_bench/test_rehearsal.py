@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from reglue_bench.rehearsal import Check, rehearse
+from reglue_bench.benchmark.benchmark import make_plan
+from reglue_bench.procedures.online import REHEARSED_STEPS
+from reglue_bench.rehearsal import Check, rehearse, shorten
 from reglue_bench.runs.observer import NullObserver
 from reglue_bench.settings import read_settings
 
@@ -59,6 +61,14 @@ def going_on(observations):
 """
 
 SAME = "a second run gave the same episodes to the bit"
+
+
+@pytest.mark.parametrize("counted", [{"episodes": 20}, {"steps": 2000}])
+def test_an_online_run_is_shortened_whatever_it_is_counted_in(counted: dict[str, int]) -> None:
+    settings = read_settings(benchmark="online:gridworld", agent="random", runs=3, **counted)
+    short = shorten(settings)
+    assert (short.runs, short.episodes, short.steps) == (2, None, REHEARSED_STEPS)
+    make_plan(short)
 
 
 def checked(folder: Path, environment: str, agent: str, **more: object) -> list[Check]:

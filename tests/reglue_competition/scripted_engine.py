@@ -15,11 +15,14 @@ cd {folder}
 [ -e away ] && echo nobody serves >&2 && exit 1
 case $1 in
 info) echo true true true ;;
-inspect) echo '{{"Running": false, "OOMKilled": false, "ExitCode": 137, "Error": ""}}' ;;
+inspect) echo "{{$(cat state), \\"ExitCode\\": $(cat exit)}}" ;;
 start)
     echo $$ >pid
-    agent=$(cat agent)
-    cd {root} && exec {python} -m reglue join "tests.reglue_bench.agents:$agent" ;;
+    agent=tests.reglue_bench.agents:$(cat agent)
+    (cd {root} && exec {python} -m reglue join "$agent")
+    code=$?
+    echo $code >exit
+    exit $code ;;
 esac
 """
 
@@ -35,6 +38,9 @@ class ScriptedEngine:
         script = _SCRIPT.format(folder=self.folder, root=_ROOT, python=sys.executable)
         (self.folder / "docker").write_text(script, encoding="utf-8")
         (self.folder / "docker").chmod(0o755)
+        state = '"Running": false, "OOMKilled": false, "Error": ""'
+        (self.folder / "state").write_text(state, encoding="utf-8")
+        (self.folder / "exit").write_text("137", encoding="utf-8")
         self.image_is("Seeded")
 
     @property
@@ -56,4 +62,4 @@ class ScriptedEngine:
 
     def lose(self) -> None:
         """Its container is gone, and the command that had started it."""
-        os.kill(int((self.folder / "pid").read_text(encoding="utf-8")), signal.SIGKILL)
+        os.killpg(int((self.folder / "pid").read_text(encoding="utf-8")), signal.SIGKILL)

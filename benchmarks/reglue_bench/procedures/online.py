@@ -98,7 +98,7 @@ class Online(Procedure):
     @classmethod
     def rehearsal(cls, _plan: Plan) -> dict[str, object]:
         """Two runs, in steps: an agent that knows nothing may play long episodes."""
-        return {"runs": 2, "steps": REHEARSED_STEPS}
+        return {"runs": 2, "episodes": None, "steps": REHEARSED_STEPS}
 
     @classmethod
     def of(cls, plan: Plan) -> Self:

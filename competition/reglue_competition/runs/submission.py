@@ -130,10 +130,10 @@ class RunEnded:
 @dataclass(frozen=True, slots=True)
 class Ended:
     """The submission's end; `waiting` means that it has not ended: its agent is away, or the engine
-    that runs its image.
+    that runs its image. `withdrawn`: its image failed in the rehearsal.
     """
 
-    status: Literal["finished", "failed", "cancelled", "broken", "waiting"]
+    status: Literal["finished", "failed", "cancelled", "broken", "waiting", "withdrawn"]
     detail: str = ""
     again: bool = False  # what broke it may not do so next time
     used: Used | None = None  # by its agent's container; None: not measured

@@ -14,6 +14,7 @@ import os
 import time
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NoReturn
 
 from glue_server import Outcome
@@ -27,12 +28,15 @@ from glue_server.rpc import GlueServer
 from reglue.errors import (
     AgentFault,
     AgentTimeout,
+    ContainerEngineFailed,
     EnvironmentFault,
+    NotCapable,
     PlanDiffers,
     ReglueError,
     UsageError,
 )
-from reglue_bench.evaluation import carry_out, conclude
+from reglue_bench.benchmark.benchmark import make_plan
+from reglue_bench.evaluation import carry_out, conclude, start
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
 from reglue_bench.results.result import Result
@@ -125,6 +129,38 @@ class _Parent(Parent[ToSubmission]):
 
 def _serve(settings: SubmissionSettings, parent: _Parent) -> None:
     image = settings.image
+    try:
+        if image is not None and not run_folder(Path(settings.folder), 0).exists():
+            failed = _rehearsed(settings)
+            if failed is not None:
+                parent.send(failed)
+                _let_go(parent)
+                forget_image(image.digest)
+                return
+        server, agent = _served(settings)
+    except UsageError as error:
+        log.error("the agent's container cannot be started: %s", error)
+        parent.send(_not_started(error))
+        _let_go(parent)
+        return
+    except ContainerEngineFailed as error:
+        parent.send(Ended("broken", str(error), again=True))
+        _let_go(parent)
+        return
+    parent.send(Listening(str(server.local_join_string("agent"))))
+    ended = _Submission(settings, parent, agent).play()
+    parent.send(replace(ended, used=agent.used))
+    farewell = _let_go(parent)
+    if farewell or image is not None:
+        agent.close(farewell)
+        server.close()
+    if image is not None:
+        forget_image(image.digest)
+
+
+def _served(settings: SubmissionSettings) -> tuple[GlueServer, ServedAgent]:
+    """Where the agent joins; that of an image is started. Raises UsageError."""
+    image = settings.image
     server = GlueServer(
         "127.0.0.1:0",
         token={"agent": settings.token},
@@ -136,22 +172,52 @@ def _serve(settings: SubmissionSettings, parent: _Parent) -> None:
     options = ListenOptions(timeout_s=settings.connect_timeout_s, set_by="play.connect_timeout_s")
     try:
         program = None if image is None else _program(settings, image)
-        agent = ServedAgent(options, program, server=server)
+        return server, ServedAgent(options, program, server=server)
+    except BaseException:
+        server.close()
+        raise
+
+
+def _rehearsed(settings: SubmissionSettings) -> Ended | None:
+    """How an image fails in short episodes of the goals that everybody has; None if it plays.
+
+    Its container is another one than that of the submission, and leaves nothing to it. Raises
+    UsageError, ContainerEngineFailed.
+    """
+    from reglue_bench.rehearsal import shorten  # most submissions do without it
+
+    benchmark = Settings.model_validate(settings.benchmarks[0].settings)
+    try:
+        short = shorten(benchmark.model_copy(update={"secret": None}))
+        plan = make_plan(short)
     except UsageError as error:
-        log.error("the agent's container cannot be started: %s", error)
-        parent.send(_not_started(error))
-        _let_go(parent)
+        log.warning("there is no rehearsal of this benchmark: %s", error)
+        return None
+    server, agent = _served(settings)
+    try:
+        with TemporaryDirectory(prefix="reglue-rehearsal-") as folder:
+            request = Request(short, plan, peer=agent)
+            result = start(Path(folder), request, NullObserver())
+        why = _why_failed(result)
+    except NotCapable as error:
+        why = str(error)
+    finally:
+        agent.close("this was a rehearsal, thank you")
         server.close()
-        return
-    parent.send(Listening(str(server.local_join_string("agent"))))
-    ended = _Submission(settings, parent, agent).play()
-    parent.send(replace(ended, used=agent.used))
-    farewell = _let_go(parent)
-    if farewell or image is not None:
-        agent.close(farewell)
-        server.close()
-    if image is not None:
-        forget_image(image.digest)
+    if not why or is_stopping():
+        return None
+    return Ended("withdrawn", f"its image failed in the rehearsal: {why}", used=agent.used)
+
+
+def _why_failed(result: Result) -> str:
+    """How an agent was lost, or failed in each episode; empty if it plays."""
+    ending = result.ended_early
+    if ending is not None and is_agents_fault(ending.status):
+        return f"{ending.status}: {ending.what}"
+    faults = [each for each in result.faults if is_agents_fault(each.status)]
+    if not faults or result.status_counts.get("ok"):
+        return ""
+    return f"{faults[0].status}: {faults[0].detail}"
 
 
 def _not_started(error: UsageError) -> Ended:

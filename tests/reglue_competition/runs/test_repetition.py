@@ -55,6 +55,33 @@ def test_it_is_the_same_or_the_first_difference_is_told(
         assert (server.submission("us"), server.store.runs(entered.id)) == (played, runs)
 
 
+@pytest.mark.parametrize(
+    ("agent", "why"),
+    [
+        ("Exits", "agent_disconnected: the agent's connection is gone"),
+        ("Raises", "agent_error: KeyError: 'coffee'"),
+        ("NoSuchAgent", "agent_disconnected: the agent's process left with exit code 2 before it"),
+    ],
+)
+def test_an_image_that_fails_its_rehearsal_costs_no_quota(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agent: str, why: str
+) -> None:
+    engine = ScriptedEngine(tmp_path / "engine")
+    engine.image_is(agent)
+    monkeypatch.setenv("PATH", engine.path)
+    quotas = {"in_all": 1}
+    with hosting(tmp_path, BOTH | {"quotas": quotas}) as server:
+        team = server.store.add_team("us")
+        entered = server.store.enter(team, "first", datetime.now(UTC), image=IMAGE)
+        server.runs_until_status("withdrawn", "us")
+        told = server.submission("us").detail
+        assert told.startswith(f"its image failed in the rehearsal: {why}")
+        assert not (server.folder(entered) / "0").exists()
+        engine.image_is("Seeded")
+        server.store.enter(team, "second", datetime.now(UTC), image=IMAGE)
+        server.runs_until_status("finished", "us")
+
+
 def test_an_agent_that_connects_cannot_be_repeated(tmp_path: Path) -> None:
     with hosting(tmp_path, BOTH) as server:
         with joined(server.team("us"), Seeded()):

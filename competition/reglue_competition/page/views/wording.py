@@ -20,9 +20,9 @@ MEANINGS = {
     "broken": "An environment or this server failed. It is not scored and counts against no "
     "quota; the organiser can play it again. After three, a team needs the organiser's word.",
     "cancelled": "The organiser cancelled it. It is not scored.",
-    "withdrawn": "The team left before it began, or its agent did not come within 48 h of the end "
-    "of its phase. It is not scored and counts against no quota, but a team may withdraw only 20 a "
-    "day.",
+    "withdrawn": "The team left before it began, its agent did not come within 48 h of the end of "
+    "its phase, or its image failed in the rehearsal. It is not scored and counts against no "
+    "quota, but a team may withdraw only 20 a day.",
 }
 
 _OURS = "; while this server is away no time counts, and the submission waits for its agent"
