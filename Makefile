@@ -20,7 +20,7 @@ export PATH := $(CURDIR)/build/julia/bin:$(PATH)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help help-all setup demo docs reference picture chaos signals cheats mutants test test-python fuzz test-clients test-containers check conformance coverage speed scaling format proto \
+.PHONY: help help-all setup demo docs reference picture chaos signals crowd cheats mutants test test-python fuzz test-clients test-containers check conformance coverage speed scaling format proto \
 	proto-image constraints clean clients cpp onnxruntime sanitize tidy c julia typescript units tools docker \
 	check-style check-types check-layers check-proto check-stubs check-tests check-containers
 
@@ -168,6 +168,9 @@ chaos: .venv/dev-is-installed ## disturb runs for MINUTES (5): kills, hangs, cut
 
 signals: .venv/dev-is-installed clients ## interrupt programs in every language, TRIES (50) times each; FLAGS="--only python/agent"
 	$(BIN)/python -m tests.signals $(addprefix --tries ,$(TRIES)) $(FLAGS)
+
+crowd: .venv/dev-is-installed ## a competition with 200 teams whose server is killed; FLAGS="--teams 20"
+	$(BIN)/python -m tests.crowd $(FLAGS)
 
 cheats: .venv/dev-is-installed ## pairs of runs with a cheat and without; FLAGS="--pairs 20 --kinds crashes,hangs"
 	$(BIN)/python -m tests.cheats $(FLAGS)
