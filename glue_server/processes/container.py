@@ -51,6 +51,7 @@ class Container:
         words += [f"--memory={limits.memory_bytes}b", f"--memory-swap={limits.memory_bytes}b"]
         words += [f"--pids-limit={limits.processes}"]
         words += [f"--cpus={limits.processors:g}"] if limits.processors else []
+        words += [f"--gpus={limits.gpus}"] if limits.gpus else []
         size = f",size={limits.tmp_bytes}" if limits.tmp_bytes else ""
         words += [f"--user={uid}:{uid}", f"--tmpfs=/tmp:mode=1777{size}", "--log-driver=none"]
         if launch.folder:

@@ -39,6 +39,7 @@ class Limits:
     processes: int = 1024  # threads count
     processors: float | None = None  # None: all
     tmp_bytes: int | None = None  # of /tmp, which counts as memory; None: the engine's choice
+    gpus: str | None = None  # of a container, as the engine's --gpus takes them; None: no one
 
 
 USUAL = Limits()

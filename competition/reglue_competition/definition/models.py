@@ -48,6 +48,7 @@ Finite = Annotated[float, Field(allow_inf_nan=False)]
 Scale = Annotated[tuple[Finite, Finite], Field(strict=False)]
 Size = Annotated[float, Field(gt=0, le=1e6)]
 Text = Annotated[str, Field(max_length=MOST_TEXT)]
+Gpus = Annotated[str, Field(pattern=r"^(all|[1-9][0-9]*|device=[A-Za-z0-9,-]{1,200})$")]
 
 
 class _Table(BaseModel):
@@ -161,6 +162,7 @@ class ImageLimits(_Table):
     tmp_gib: Size = 1.0  # of /tmp
     processors: Size = 1.0
     processes: Count = 256  # threads count
+    gpus: Gpus | None = None  # of each: "all", a number, or "device=0,2"; without it none
     image_gib: Size = 8.0  # unpacked
     images_gib: Size = 100.0  # of all that are kept
 

@@ -99,6 +99,7 @@ class Hosted:
             tmp_bytes=int(limits.tmp_gib * GIB),
             processors=limits.processors,
             processes=limits.processes,
+            gpus=limits.gpus,
         )
 
     def runs_of(self, submission: Submission) -> Path:

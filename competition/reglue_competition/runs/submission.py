@@ -35,6 +35,7 @@ class SubmittedImage:
     tmp_bytes: int
     processors: float
     processes: int
+    gpus: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -252,6 +252,7 @@ def _program(settings: SubmissionSettings, image: SubmittedImage) -> Program:
             processes=image.processes,
             processors=image.processors,
             tmp_bytes=image.tmp_bytes,
+            gpus=image.gpus,
         ),
         is_private=True,  # it may print what it observed
     )

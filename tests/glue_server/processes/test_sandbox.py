@@ -112,6 +112,19 @@ def test_a_container_has_no_network_where_there_are_unix_sockets(
     assert there.environment["REGLUE_ADDRESS"] == address
 
 
+def test_a_container_gets_the_graphics_cards_that_its_limits_name(
+    tools: Program, launch: Launch, tmp_path: Path
+) -> None:
+    tools("docker", f'echo "$@" >>{tmp_path}/asked; echo {LIMITS}')
+    for limits in (Limits(), Limits(gpus="device=0,2")):
+        launch = replace(launch, limits=limits)
+        with choose_sandbox("container", launch, pytest.fail, image="a").enclosed(launch):
+            pass
+    asked = [each.split() for each in (tmp_path / "asked").read_text().splitlines()]
+    made = [words for words in asked if words[0] == "create"]
+    assert ["--gpus=device=0,2" in words for words in made] == [False, True]
+
+
 def test_an_engine_that_makes_no_container_is_not_the_programs_fault(
     tools: Program, launch: Launch
 ) -> None:

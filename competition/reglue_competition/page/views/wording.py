@@ -135,6 +135,7 @@ def container_limits(images: ImageLimits) -> Sequence[tuple[str, str]]:
     return [
         ("memory", f"{images.memory_gib:g} GiB, with what is written to /tmp"),
         ("/tmp", f"{images.tmp_gib:g} GiB"),
+        ("graphics cards", images.gpus or "none"),
         ("processors", f"{images.processors:g}"),
         ("processes", count(images.processes)),
         ("network", "none, but the way to play"),
