@@ -46,7 +46,7 @@ def advance(
             yield Advanced(each, why_not=f"it is in phase {to.name} already")
         else:
             try:
-                entered = store.enter(team, each.name, now, image=each.image)
+                entered = store.enter(team, each.name, now, phase=to.name, image=each.image)
             except EntryRefused as refused:
                 yield Advanced(each, why_not=str(refused), is_refused=True)
             else:
