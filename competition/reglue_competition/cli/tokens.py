@@ -69,7 +69,9 @@ def new(
     if organiser == (name is not None):
         raise UsageError("wanted the name of a team, or --organiser")
     if organiser and phase is not None:
-        raise UsageError(got="--phase with --organiser", wanted="the name of a team: it enters one")
+        raise UsageError(
+            got="--phase with --organiser", wanted="a team: the organiser enters no phase"
+        )
     competition, until = read_folder(folder), read_date(expires)
     join_string_of(competition, "", advertise, name)
     env_token = token_in(token_env)

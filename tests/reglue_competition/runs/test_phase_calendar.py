@@ -102,6 +102,8 @@ def test_practice_goes_on_while_other_phases_open_and_close(tmp_path: Path) -> N
             ["open", "closed", "closed"],
             ["closed", "closed", "closed"],
         ]
+        kinds = {each.kind for each in server.store.events(limit=1000)}
+        assert "phase not opened" not in kinds
 
 
 @pytest.mark.parametrize(("world", "state"), [("Corridor", "open"), ("Nowhere", "planned")])
