@@ -101,14 +101,16 @@ class CompetitionFolder:
         with held:
             yield
 
-    def enter_image(self, store: Store, team: Team, name: str, digest: str) -> Submission:
+    def enter_image(
+        self, store: Store, team: Team, name: str, digest: str, *, phase: str | None = None
+    ) -> Submission:
         """Enter an image that is kept in the folder, whose lock the caller holds.
 
         One that is refused, and that no submission has, is deleted. Raises EntryRefused,
         BadArgument, StoreFailed.
         """
         try:
-            return store.enter(team, name, datetime.now(UTC), image=digest)
+            return store.enter(team, name, datetime.now(UTC), phase=phase, image=digest)
         except (EntryRefused, BadArgument):
             if not any(each.image == digest for each in store.submissions()):
                 self.image_file(digest).unlink(missing_ok=True)

@@ -41,6 +41,11 @@ def private(**changes: Any) -> dict[str, Any]:
     return made | changes
 
 
+def practice(**changes: Any) -> dict[str, Any]:
+    """A phase of practice that is open for as long as both: it stands before them."""
+    return phase("practice", kind="practice", closes=AFTER) | changes
+
+
 def definition(*phases: dict[str, Any], **changes: Any) -> Definition:
     """A competition of these phases, by default one public one, without quotas."""
     made: dict[str, Any] = {

@@ -46,9 +46,9 @@ def status(folder: Folder, json: AsJson = False) -> None:
         phases, submissions, rulings = store.phases(), store.submissions(), store.rulings()
         voids = {each.name: store.voids(each.name) for each in phases}
         now = datetime.now(UTC)
-        opened = store.phase_open_at(now)
+        opened = [each.name for each in store.phases_open_at(now)]
         refused = {each.name: _why_not_open(store, each) for each in phases}
-    begins = None if opened is None else competition.definition.round_of(opened.name, now)
+    begins = {each: competition.definition.round_of(each, now) for each in opened}
     counts = {
         phase.name: Counter(each.status for each in submissions if each.phase == phase.name)
         for phase in phases
@@ -65,11 +65,11 @@ def status(folder: Folder, json: AsJson = False) -> None:
             {
                 "name": competition.definition.name,
                 "public_key": competition.secrets().public_key.hex(),
-                "open": opened and opened.name,
-                "next_round": begins and begins.isoformat(),
+                "open": opened,
                 "phases": [
                     to_json(each)
                     | {"submissions": counts[each.name], "not_opened": refused[each.name]}
+                    | {"next_round": _value(begins.get(each.name))}
                     | {"broken": broken[each.name], "void": _numbered(voids[each.name])}
                     for each in phases
                 ],
@@ -117,8 +117,9 @@ def status(folder: Folder, json: AsJson = False) -> None:
             say(f"{name}: benchmark {number} is void: {why}")
     for why in filter(None, refused.values()):
         say(why)
-    if begins is not None:
-        say(f"The next round begins at {begins:%Y-%m-%d %H:%M:%S} UTC.")
+    for name, begin in begins.items():
+        if begin is not None:
+            say(f"{name}: the next round begins at {begin:%Y-%m-%d %H:%M:%S} UTC")
 
 
 def runs(

@@ -25,10 +25,18 @@ def submit(
         Argument(metavar="ARCHIVE", help="the file of `docker save IMAGE`, or an OCI archive"),
     ],
     name: Annotated[str, Option(metavar="NAME", help="the submission's name")],
+    phase: Annotated[
+        str | None,
+        Option(
+            metavar="PHASE",
+            help="the phase to enter (default: the one that is open, of two the one that is not "
+            "practice)",
+        ),
+    ] = None,
 ) -> None:
     """Enter an image that came by other ways than `reglue submit`; the server plays it.
 
-    The phase that is open says agents = "submitted" or "both". The archive is read as data, and
+    The phase says agents = "submitted" or "both". The archive is read as data, and
     only configuration and layers are kept, in FOLDER/images: its tags reach no engine. It must hold
     one image for this machine, within the limits of the table [images]. The server needs Docker
     or Podman with cgroups, and the image a client of Reglue, which finds REGLUE_ADDRESS.
@@ -62,7 +70,7 @@ def submit(
                 watcher=lambda done: progress.update(task, completed=done),
             )
             try:
-                entered = competition.enter_image(store, of, name, digest)
+                entered = competition.enter_image(store, of, name, digest, phase=phase)
             except EntryRefused as refused:
                 raise UsageError(str(refused)) from refused
     say(f"submission {entered.id} of {team}, {entered.name!r}, waits in phase {entered.phase}")
@@ -77,7 +85,8 @@ def advance(
         Option("--all", help="enter every image that has a score there, whatever the quotas say"),
     ] = False,
 ) -> None:
-    """Enter the images that were chosen in a phase into the phase that is open now.
+    """Enter the images that were chosen in a phase into the phase that is open now, and of two
+    into the one that is not practice.
 
     Of each team on PHASE's leaderboard it is the submission that counts there. Teams need not be
     connected, or do anything. A second time it enters what is missing. A phase that says
@@ -94,6 +103,7 @@ def advance(
     """
     with loading():
         from reglue_competition.runs.advancement import advance as advanced
+        from reglue_competition.store import default_phase
 
     competition = read_folder(folder)
     with competition.store() as store:
@@ -101,7 +111,7 @@ def advance(
         phases = {each.name: each for each in store.phases()}
         if phase not in phases:
             raise UnknownName("phase", phase, phases)
-        to = store.phase_open_at(now)
+        to = default_phase(store.phases_open_at(now))
         if to is None or to.name == phase:
             raise UsageError(
                 got=f"phase {phase}, and {'none' if to is None else 'the same'} open",

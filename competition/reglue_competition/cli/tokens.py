@@ -37,6 +37,14 @@ def new(
     organiser: Annotated[
         bool, Option("--organiser", help="a token for the organiser's view of the page")
     ] = False,
+    phase: Annotated[
+        str | None,
+        Option(
+            metavar="PHASE",
+            help="the only phase that the token enters (default: whichever is open, of two the "
+            "one that is not practice)",
+        ),
+    ] = None,
     advertise: Advertise = None,
     expires: Expires = None,
     certificate: CertificateFile = None,
@@ -50,6 +58,8 @@ def new(
 
     reglue competition token new my-comp "Team A" --expires 2026-12-31T18:00Z
 
+    reglue competition token new my-comp "Team A" --phase practice
+
     reglue competition token new my-comp --organiser
 
     With --token-env the token is one that you drew; it is not printed.
@@ -58,12 +68,16 @@ def new(
     """
     if organiser == (name is not None):
         raise UsageError("wanted the name of a team, or --organiser")
+    if organiser and phase is not None:
+        raise UsageError(
+            got="--phase with --organiser", wanted="a team: the organiser enters no phase"
+        )
     competition, until = read_folder(folder), read_date(expires)
     join_string_of(competition, "", advertise, name)
     env_token = token_in(token_env)
     with competition.store() as store:
         team = None if name is None else store.team(name)
-        token = store.new_token(team, until, token=env_token)
+        token = store.new_token(team, until, phase=phase, token=env_token)
     secret = "" if env_token else token
     if team is None:
         print_token("the organiser", token, secret, json=json, variable=token_env)
@@ -74,7 +88,8 @@ def new(
 
 
 def list_(folder: Folder, json: AsJson = False) -> None:
-    """List the tokens by their ids, with whose they are and until when they are valid.
+    """List the tokens by their ids, with whose they are, the only phase that they enter, if there
+    is one, and until when they are valid.
 
     reglue competition token list my-comp
 
@@ -87,11 +102,12 @@ def list_(folder: Folder, json: AsJson = False) -> None:
         return
     print_table(
         "tokens",
-        ("id", "of", "made (UTC)", "expires (UTC)", "revoked (UTC)"),
+        ("id", "of", "phase", "made (UTC)", "expires (UTC)", "revoked (UTC)"),
         (
             (
                 token.id,
                 token.team or "the organiser",
+                token.phase or "",
                 *map(format_date, (token.created_at, token.expires_at, token.revoked_at)),
             )
             for token in tokens

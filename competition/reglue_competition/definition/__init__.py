@@ -18,6 +18,7 @@ from reglue_competition.definition.models import (
     PlayLimits,
     Quotas,
     Ranking,
+    may_overlap,
 )
 
 __all__ = [
@@ -37,5 +38,6 @@ __all__ = [
     "Ranking",
     "changes",
     "entry_settings",
+    "may_overlap",
     "read_definition",
 ]

@@ -26,6 +26,12 @@ PhaseState: TypeAlias = Literal["planned", "open", "closed"]
 
 _ORDER: tuple[PhaseKind, ...] = ("practice", "public", "private")
 
+
+def may_overlap(one: PhaseKind, other: PhaseKind) -> bool:
+    """Whether phases of these kinds may be open at once: one of practice, and one of another."""
+    return (one == "practice") != (other == "practice")
+
+
 MOST_TEXT = 10_000  # characters of a text of the page
 MOST_TEAMS = 10_000  # of a competition
 
@@ -203,11 +209,13 @@ class Definition(_Table):
         if len(set(names)) < len(names):
             raise ValueError(f"got phases {', '.join(names)}, wanted each name once")
         for first, second in pairwise(self.phases):
-            if second.opens < first.closes:
+            overlaps = may_overlap(first.kind, second.kind)
+            what, date = ("opens", first.opens) if overlaps else ("closes", first.closes)
+            if second.opens < date:
                 raise ValueError(
                     f"phase {second.name} opens {second.opens.isoformat()}, before {first.name} "
-                    f"closes ({first.closes.isoformat()}); wanted phases in their order, one open "
-                    "at a time"
+                    f"{what} ({date.isoformat()}); wanted phases in their order, one open at a "
+                    "time, and one of practice beside it"
                 )
             if _ORDER.index(second.kind) < _ORDER.index(first.kind):
                 raise ValueError(
@@ -226,11 +234,16 @@ class Definition(_Table):
                     f'phase {phase.name} has images_from, and agents = "remote"; wanted '
                     '"submitted" or "both"'
                 )
-            before = [each.name for each in self.phases[:place] if each.agents != "remote"]
+            before = [
+                each.name
+                for each in self.phases[:place]
+                if each.agents != "remote" and each.closes <= phase.opens
+            ]
             if phase.images_from not in before:
                 raise ValueError(
                     f"phase {phase.name}: got images_from = {phase.images_from!r}, wanted a phase "
-                    f"before it that takes images: {', '.join(before) or 'there is none'}"
+                    "that takes images and closes before it opens: "
+                    f"{', '.join(before) or 'there is none'}"
                 )
         return self
 

@@ -23,7 +23,7 @@ from reglue_bench.plan_settings import PlanSettings
 from reglue_bench.procedures import parameter_settings
 from reglue_bench.runs.trust import foreign_suite
 from reglue_bench.settings import Settings
-from reglue_competition.definition import Definition, PhaseDefinition
+from reglue_competition.definition import Definition, PhaseDefinition, may_overlap
 from reglue_competition.phases import PlannedBenchmark, plan_phase
 
 _HERE = Path(__file__).parent
@@ -68,7 +68,11 @@ def write_kit(definition: Definition, folder: Path, out: Path) -> None:
             for name in _TEMPLATES:
                 template = templates.get_template(f"{name}.jinja")
                 text = template.render(
-                    competition=definition, phases=phases, stand_in=STAND_IN, languages=LANGUAGES
+                    competition=definition,
+                    phases=phases,
+                    beside=_beside(definition),
+                    stand_in=STAND_IN,
+                    languages=LANGUAGES,
                 )
                 (out / name).write_text(text, encoding="utf-8")
     except OSError as error:
@@ -116,6 +120,20 @@ def rehearsal(benchmark: PlannedBenchmark) -> Rehearsal:
         spec=f"{_tensors(spec.observations)} → {_tensors(spec.actions)}",
         arguments=f"{target} {shlex.join(_flags(options))}",
     )
+
+
+def _beside(definition: Definition) -> dict[str, list[str]]:
+    """The other phases that are open beside one of practice, by its name."""
+    found = {
+        practice.name: [
+            other.name
+            for other in definition.phases
+            if may_overlap(practice.kind, other.kind) and other.opens < practice.closes
+        ]
+        for practice in definition.phases
+        if practice.kind == "practice"
+    }
+    return {name: others for name, others in found.items() if others}
 
 
 def _rehearsals(definition: Definition, phase: PhaseDefinition, folder: Path) -> list[Rehearsal]:

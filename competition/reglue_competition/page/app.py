@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -233,6 +233,10 @@ class Page:
             return RedirectResponse("/organiser", 303)
         if not who.team:
             return self._login_form(request, who)
+        try:
+            new_tokens = self._new_tokens(self._site.store.phase_of(self._readers.token(request)))
+        except TokenRefused:  # revoked just now
+            return self._login_form(request, who)
         mine = self._site.store.submissions(team=who.team)[::-1]
         snapshot, view = self._site.snapshot, snapshot_views.submission_view
         views = [
@@ -248,19 +252,32 @@ class Page:
             phases=self._phases(),
             left=self._left(who),
             appeals=list(appeals)[::-1],
+            new_tokens=new_tokens,
         )
 
-    def _left(self, who: Who) -> str:
-        """What a team may still enter."""
+    def _new_tokens(self, phase: str | None) -> list[tuple[str, str]]:
+        """The phases that new tokens of a team may enter (empty: any), and the words of a button.
+
+        `phase` is the only one that the token enters that the team has shown.
+        """
+        if phase is not None:
+            return [(phase, f"Make a new token for {phase} alone")]
+        practice = [
+            each.name
+            for each in self._site.snapshot.phases
+            if each.kind == "practice" and each.state != "closed"
+        ]
+        alone = [(each, f"Make a token for {each} alone") for each in practice]
+        return [("", "Make a new token"), *alone]
+
+    def _left(self, who: Who) -> list[str]:
+        """What a team may still enter, by phase."""
         assert isinstance(who.bearer, Team)
         try:
             left = self._site.store.quotas_left(who.bearer, datetime.now(UTC))
         except EntryRefused as refused:
-            return f"Nothing can be entered: {refused}."
-        if not left:
-            return "You may enter as many as you like."
-        quotas = listed([f"{rest} of {most} {what}" for what, (rest, most) in left.items()])
-        return f"You may still enter {quotas}."
+            return [f"Nothing can be entered: {refused}."]
+        return [f"{phase}: you may {_may_enter(quotas)}." for phase, quotas in left.items()]
 
     def _organiser(self, request: Request) -> Response:
         who = self._readers.who(request)
@@ -300,14 +317,15 @@ class Page:
 
     async def _new_token(self, request: Request) -> Response:
         """Make one more token for a team, and show it once."""
-        await self._forms.of_team(request)
+        form, _ = await self._forms.of_team(request)
         make, shown = self._site.store.another_token, self._readers.token(request)
+        phase = form.get("action") or None
         try:
-            made = await run_in_threadpool(make, shown)
+            made = await run_in_threadpool(make, shown, phase)
         except (UsageError, TokenRefused) as error:  # revoked just now
             raise HTTPException(409, str(error)) from error
         who = await run_in_threadpool(self._readers.who, request)
-        return self._html(request, "token", who, token=made)
+        return self._html(request, "token", who, token=made, phase=phase)
 
     # How answers are made.
 
@@ -413,3 +431,10 @@ class Page:
 
     def _failed(self, _request: Request, _error: Exception) -> Response:
         return PlainTextResponse("The page failed: it is in the server's log.", 500)
+
+
+def _may_enter(quotas: Mapping[str, tuple[int, int]]) -> str:
+    """How many one may enter, by quotas: how many are left, and how many there are in all."""
+    if not quotas:
+        return "enter as many as you like"
+    return f"still enter {listed([f'{n} of {most} {what}' for what, (n, most) in quotas.items()])}"

@@ -27,6 +27,7 @@ from reglue_competition.store import (
     Run,
     Store,
     Submission,
+    default_phase,
 )
 
 log = logging.getLogger("reglue")
@@ -66,10 +67,12 @@ class Snapshot:
 
     @property
     def current_phase(self) -> Phase | None:
-        """The open phase, else the last that was open, else the first one."""
+        """The open phase (of practice only if no other is open), else the last that was open, else
+        the first one.
+        """
         begun = [phase for phase in self.phases if phase.state != "planned"]
-        still_open = [phase for phase in begun if phase.state == "open"]
-        return next(iter([*still_open, *begun[::-1], *self.phases]), None)
+        still_open = default_phase(phase for phase in begun if phase.state == "open")
+        return still_open or next(iter([*begun[::-1], *self.phases]), None)
 
     def phase(self, name: str) -> Phase | None:
         """The phase of that name."""

@@ -55,7 +55,9 @@ def advance(
         else:
             try:
                 name = f"{each.id} {each.name}"[:MOST_NAME] if every else each.name
-                entered = store.enter(team, name, now, image=each.image, has_quotas=not every)
+                entered = store.enter(
+                    team, name, now, phase=to.name, image=each.image, has_quotas=not every
+                )
             except EntryRefused as refused:
                 yield Advanced(each, why_not=str(refused), is_refused=True)
             else:

@@ -121,7 +121,8 @@ class HandedIn:
     def _begin(self, key: bytes, team: Team, part: ArchivePart) -> _Upload:
         """Make room for a team's archive, instead of another one of it. Raises EntryRefused."""
         with refusing(team.name):
-            self._store.check_image(team, part.name, datetime.now(UTC))
+            phase = self._store.phase_of(part.token)
+            self._store.check_image(team, part.name, datetime.now(UTC), phase=phase)
         if not 0 < part.size <= self._most:
             why = f"the archive has {part.size:,} bytes, wanted {self._most:,} at most"
             raise EntryRefused(why, team=team.name)
@@ -200,8 +201,11 @@ class HandedIn:
         try:
             with refusing(team), self._images_lock():
                 bearer = self._entries.team_of(token, caller)  # it may have expired meanwhile
+                phase = self._store.phase_of(token)
                 digest = self._check(upload.file, upload.sha256)
-                entered = self._folder.enter_image(self._store, bearer, upload.name, digest)
+                entered = self._folder.enter_image(
+                    self._store, bearer, upload.name, digest, phase=phase
+                )
         except (OSError, RunBusy, StorageFailed) as error:
             log.error("an image of %s cannot be kept: %s", team, error, extra={"team": team})
             raise EntryRefused(_OURS, kind="later", team=team) from error

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from reglue.errors import UsageError
 from reglue_competition.competition_folder import check_admitted
+from reglue_competition.definition import may_overlap
 from reglue_competition.runs.advancement import advance
 from reglue_competition.runs.hosted import Hosted
 from reglue_competition.store import UNFINISHED, Phase, Store, Submission
@@ -25,28 +26,31 @@ class Calendar:
     def __init__(self, store: Store, hosted: Hosted) -> None:
         self._store = store
         self._hosted = hosted
-        self._not_before = 0.0  # monotonic seconds
-        self._last_error = ""  # why a phase was not opened
+        self._not_before: dict[str, float] = {}  # by phase: when it is tried again, monotonic s
+        self._last_error: dict[str, str] = {}  # by phase: why it was not opened
         self._closed: dict[str, Phase] = {}  # by name
         self._advanced: set[str] = set()  # phases that have the images of the one before
 
     def keep(self, now: datetime) -> None:
-        """Close a phase whose time is over; open one that is due or requested."""
+        """Close phases whose time is over; open those that are due or requested.
+
+        Of those that may not be open at once, the first comes first.
+        """
         phases = self._store.phases()
         for phase in phases:
             if phase.state == "open" and now >= phase.closes_at:
                 self._store.close_phase(phase.name)
                 log.info("phase %s has closed", phase.name)
         self._closed = {phase.name: phase for phase in phases if phase.state == "closed"}
-        still_open = [each for each in phases if each.state == "open" and now < each.closes_at]
-        if still_open:
-            self._advance(still_open[0], now)
-            return
+        begun = [each for each in phases if each.is_open_at(now)]
+        for phase in begun:
+            self._advance(phase, now)
         for phase in phases:
             is_due = phase.opens_at <= now or phase.open_asked
-            if phase.state == "planned" and is_due and now < phase.closes_at:
+            is_free = all(may_overlap(phase.kind, each.kind) for each in begun)
+            if phase.state == "planned" and is_due and is_free and now < phase.closes_at:
                 self._open(phase)
-                return
+                begun.append(phase)  # or the next one in its place would begin
 
     def has_begun(self, submission: Submission, now: datetime) -> bool:
         """Whether a submission's round has begun. Closing its phase early begins its last round.
@@ -88,7 +92,7 @@ class Calendar:
         self._advanced.add(phase.name)
 
     def _open(self, phase: Phase) -> None:
-        if time.monotonic() < self._not_before:
+        if time.monotonic() < self._not_before.get(phase.name, 0.0):
             return
         hosted = self._hosted
         try:
@@ -99,9 +103,9 @@ class Calendar:
             )
             self._store.open_phase(phase.name, published)
         except UsageError as error:
-            self._not_before = time.monotonic() + _AGAIN_S
-            if self._last_error != str(error):
-                self._last_error = str(error)
+            self._not_before[phase.name] = time.monotonic() + _AGAIN_S
+            if self._last_error.get(phase.name) != str(error):
+                self._last_error[phase.name] = str(error)
                 log.error("phase %s cannot be opened: %s", phase.name, error)
                 self._store.note("phase not opened", phase=phase.name, why=str(error))
         else:

@@ -9,7 +9,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, assert_never
+from typing import Any, TypeAlias, assert_never
 
 from glue_server.processes.child import end_together
 from glue_server.processes.launch import Used
@@ -48,6 +48,9 @@ _CANCELLED = "by the organiser"
 _OURS = "a failure of the server's own"
 _WITHDRAWN = "its agent left before its turn"
 _WAITED = f"its agent did not come within {MOST_WAIT / timedelta(hours=1):g} h of its phase's end"
+
+
+_Group: TypeAlias = tuple[bool, str]  # whether it is practice, the team
 
 
 @dataclass(slots=True)
@@ -177,11 +180,11 @@ class Queue:
             log.exception("our own failure")
 
     def _look_at_the_store(self, starts: bool) -> None:
-        waiting, count, now = [], Counter[str](), self._clock()
+        waiting, count, now = [], Counter[_Group](), self._clock()
         unfinished = self._store.submissions(statuses=UNFINISHED)
         for submission in unfinished:
             self._farewells.drop(submission.id)  # it is played again
-            count[submission.team] += submission.status == "playing"
+            count[self._group(submission)] += submission.status == "playing"
             if submission.cancel_asked:
                 self._cancel(submission)
             elif starts and self._may_begin(submission) and self._waits(submission, now):
@@ -220,15 +223,27 @@ class Queue:
             self._start(submission, waits=True)
         return False
 
-    def _give_places(self, waiting: list[Submission], playing: Counter[str]) -> None:
-        """Give free places to teams that play least, then to those that waited longest."""
+    def _give_places(self, waiting: list[Submission], playing: Counter[_Group]) -> None:
+        """Give free places to teams that play least, then to those that waited longest.
+
+        Practice comes after all others, and does not count there.
+        """
+
+        def turn(each: Submission) -> tuple[object, ...]:
+            is_practice, _ = group = self._group(each)
+            return is_practice, playing[group], each.queued_at, each.id
+
         free = self._hosted.definition.play.places - playing.total()
         while waiting and free > 0:
-            chosen = min(waiting, key=lambda each: (playing[each.team], each.queued_at, each.id))
+            chosen = min(waiting, key=turn)
             waiting.remove(chosen)
             if self._start(chosen):
-                playing[chosen.team] += 1
+                playing[self._group(chosen)] += 1
                 free -= 1
+
+    def _group(self, submission: Submission) -> _Group:
+        kind = self._hosted.definition.phase(submission.phase).kind
+        return kind == "practice", submission.team
 
     def _give_up(self, submission: Submission) -> None:
         """End a submission whose agent does not come back."""

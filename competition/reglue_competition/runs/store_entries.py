@@ -39,7 +39,7 @@ class StoreEntries:
         self._connected: dict[str, bool] = {}  # by submission; False: it has left
         self._rounds: dict[str, datetime] = {}  # when they begin, by submission
         # Submissions that ended, by team and name, and until when, in monotonic seconds.
-        self._farewells: dict[tuple[str, str], tuple[str, float]] = {}
+        self._farewells: dict[tuple[str, str], tuple[Submission, float]] = {}
 
     def expect(self, ended: Iterable[Submission], until: float) -> None:
         """Let agents of ended submissions come back for their farewell, until `forget`.
@@ -47,14 +47,15 @@ class StoreEntries:
         `until`: when that ends, monotonic seconds.
         """
         with self._lock:
-            self._farewells |= {(each.team, each.name): (each.id, until) for each in ended}
+            self._farewells |= {(each.team, each.name): (each, until) for each in ended}
 
     def awaits(self, submission: str, margin_s: float) -> bool:
         """Whether its agent may still come back for its farewell, or has for less than `margin_s`
         seconds been too late for it.
         """
         since = time.monotonic() - margin_s
-        return any(each == submission and since < until for each, until in self._farewells.values())
+        farewells = self._farewells.values()
+        return any(each.id == submission and since < until for each, until in farewells)
 
     def enter(self, token: str, name: str, caller: Caller) -> str:
         """The id of the submission of that name, of the token's team. Raises EntryRefused."""
@@ -100,7 +101,7 @@ class StoreEntries:
         """Expect its agent no more for its farewell alone."""
         with self._lock:
             remaining = {
-                key: each for key, each in self._farewells.items() if each[0] != submission
+                key: each for key, each in self._farewells.items() if each[0].id != submission
             }
             self._farewells = remaining
 
@@ -119,11 +120,13 @@ class StoreEntries:
     def _enter(self, token: str, name: str, caller: Caller) -> str:
         bearer = self.team_of(token, caller)
         team = bearer.name
-        submission, until = self._farewells.get((team, name.strip()), ("", 0.0))
-        if submission and time.monotonic() < until:
-            return submission
         with refusing(team):
-            entered = self._store.enter(bearer, name, self._clock())
+            phase = self._store.phase_of(token)
+        ended, until = self._farewells.get((team, name.strip()), (None, 0.0))
+        if ended and phase in (None, ended.phase) and time.monotonic() < until:
+            return ended.id
+        with refusing(team):
+            entered = self._store.enter(bearer, name, self._clock(), phase=phase)
         begins = self._definition.round_of(entered.phase, entered.queued_at)
         if begins is not None and entered.status == "waiting":
             with self._lock:

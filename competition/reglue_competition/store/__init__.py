@@ -25,6 +25,7 @@ from reglue_competition.store.records import (
     Submission,
     Team,
     Token,
+    default_phase,
 )
 from reglue_competition.store.rulings import Rulings
 from reglue_competition.store.submissions import Submissions
@@ -48,6 +49,7 @@ __all__ = [
     "Submission",
     "Team",
     "Token",
+    "default_phase",
     "migrate",
 ]
 

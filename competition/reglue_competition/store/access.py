@@ -23,6 +23,7 @@ from reglue.errors import (
 from reglue_competition.store import schema
 from reglue_competition.store.database import Transaction
 from reglue_competition.store.events import Events
+from reglue_competition.store.phases import phase_in
 from reglue_competition.store.records import UNFINISHED, Bearer, Organiser, Team, Token
 
 MOST_NAME = 64  # bytes of a team's name in UTF-8: a certificate holds no more
@@ -58,7 +59,7 @@ class Access(Events):
         _check_new_token(token, expires_at)
 
         def add(transaction: Transaction) -> Team:
-            if _has_token(transaction, name, token):
+            if _has_token(transaction, name, token, None):
                 return _team(transaction.connection, name)
             team = _add_team(transaction, name)
             _add_token(transaction, team, token, expires_at)
@@ -108,20 +109,26 @@ class Access(Events):
         self._database.write(retire)
 
     def new_token(
-        self, team: Team | None, expires_at: datetime | None = None, *, token: str | None = None
+        self,
+        team: Team | None,
+        expires_at: datetime | None = None,
+        *,
+        phase: str | None = None,
+        token: str | None = None,
     ) -> str:
         """Make a token for a team, or with None for the organiser.
 
-        It is returned once: the store keeps its hash. Others of the team stay valid. With `token`
-        it is that one, drawn elsewhere; nothing changes if it is the team's already. Raises
-        UsageError if it is weak, another's, or no longer valid.
+        It is returned once: the store keeps its hash. Others of the team stay valid. With the
+        name of a `phase` it enters no other. With `token` it is that one, drawn elsewhere; nothing
+        changes if it is the team's already. Raises UsageError if that is weak, another's, of
+        another phase, or no longer valid, and UnknownName for an unknown phase.
         """
         made = new_token() if token is None else token
         _check_new_token(made, expires_at)
 
         def add(transaction: Transaction) -> None:
-            if not _has_token(transaction, None if team is None else team.name, made):
-                _add_token(transaction, team, made, expires_at)
+            if not _has_token(transaction, None if team is None else team.name, made, phase):
+                _add_token(transaction, team, made, expires_at, phase)
 
         self._database.write(add)
         return made
@@ -144,17 +151,24 @@ class Access(Events):
 
         self._database.write(change)
 
-    def another_token(self, token: str) -> str:
-        """Make one more token for the team of this one, valid as long as that.
+    def another_token(self, token: str, phase: str | None = None) -> str:
+        """Make one more token for the team of this one, valid as long as that, for one `phase` or
+        for any. If this one enters one phase alone, so does the new one.
 
         It is returned once. Raises TokenRefused, and UsageError for a team that has `MOST_TOKENS`
-        valid ones, and for the organiser's token.
+        valid ones, for the organiser's token, and for another phase than this token's.
         """
         made = new_token()
 
         def add(transaction: Transaction) -> None:
             known = _valid_token(transaction.connection, token, transaction.at)
             theirs = _valid_tokens(transaction, known)
+            if known.phase is not None and phase != known.phase:
+                raise BadArgument(
+                    "phase",
+                    got=phase or "none",
+                    wanted=f"{known.phase}, as of the token that asks",
+                )
             if token_id(made) in {each.id for each in theirs}:
                 return  # the commit had arrived
             if len(theirs) >= MOST_TOKENS:
@@ -163,7 +177,7 @@ class Access(Events):
                     f"{MOST_TOKENS}: revoke those that nobody uses"
                 )
             team = _team(transaction.connection, known.team or "")
-            _add_token(transaction, team, made, known.expires_at)
+            _add_token(transaction, team, made, known.expires_at, phase)
 
         self._database.write(add)
         return made
@@ -189,6 +203,14 @@ class Access(Events):
             return Organiser(known.id) if known.team is None else _team(connection, known.team)
 
         return self._database.read(found)
+
+    def phase_of(self, token: str) -> str | None:
+        """The name of the phase that a token enters alone; None: it enters the one that is open.
+
+        Raises TokenRefused.
+        """
+        now = self._database.now()
+        return self._database.read(lambda to: _valid_token(to, token, now).phase)
 
 
 def new_token() -> str:
@@ -221,31 +243,42 @@ def _add_team(transaction: Transaction, name: str) -> Team:
 
 
 def _add_token(
-    transaction: Transaction, team: Team | None, token: str, expires_at: datetime | None
+    transaction: Transaction,
+    team: Team | None,
+    token: str,
+    expires_at: datetime | None,
+    phase: str | None = None,
 ) -> None:
+    """Raises UnknownName for an unknown phase."""
+    if phase is not None:
+        phase_in(transaction.connection, phase)
     row = {
         "id": token_id(token),
         "team_id": None if team is None else team.id,
+        "phase": phase,
         "sha256": _sha256(token),
         "created_at": transaction.at,
         "expires_at": expires_at,
     }
     transaction.connection.execute(sa.insert(schema.tokens).values(row))
-    transaction.note("token made", team=None if team is None else team.name, token=token_id(token))
+    whose = None if team is None else team.name
+    transaction.note("token made", team=whose, token=token_id(token), phase=phase)
 
 
-def _has_token(transaction: Transaction, name: str | None, token: str) -> bool:
-    """Whether the team, or the organiser, has the token. Raises UsageError if another has it."""
+def _has_token(transaction: Transaction, name: str | None, token: str, phase: str | None) -> bool:
+    """Whether the team, or the organiser, has the token, for that phase. Raises UsageError if
+    another has it.
+    """
     of_hash = schema.tokens.c.sha256 == _sha256(token)
     row = transaction.connection.execute(_TOKENS.where(of_hash)).mappings().first()
     if row is None:
         return False
     known = Token(**row)
     is_over = known.expires_at is not None and known.expires_at <= transaction.at
-    if known.team != name or known.revoked_at is not None or is_over:
+    if (known.team, known.phase) != (name, phase) or known.revoked_at is not None or is_over:
         raise UsageError(
-            f"the token {known.id} is another's, or no longer valid (`reglue competition token "
-            "list` says which): draw another"
+            f"the token {known.id} is another's, of another phase, or no longer valid (`reglue "
+            "competition token list` says which): draw another"
         )
     return True
 

@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from reglue.errors import UnknownName, UsageError
-from reglue_competition.definition import Definition, PhaseState, changes
+from reglue_competition.definition import Definition, PhaseState, changes, may_overlap
 from reglue_competition.store import schema
 from reglue_competition.store.database import Transaction
 from reglue_competition.store.events import Events
@@ -33,7 +33,7 @@ class Phases(Events):
             before = definition_in(transaction.connection)
             if before == definition:
                 return
-            states = {phase.name: phase.state for phase in _phases(transaction.connection)}
+            states = {phase.name: phase.state for phase in phases_in(transaction.connection)}
             if before is not None and (refused := changes(before, definition, states)):
                 raise UsageError(
                     "the competition file was changed where it may not be: " + "; ".join(refused)
@@ -52,14 +52,13 @@ class Phases(Events):
 
     def phases(self) -> list[Phase]:
         """All phases, in the order of their dates."""
-        return self._database.read(_phases)
+        return self._database.read(phases_in)
 
-    def phase_open_at(self, now: datetime) -> Phase | None:
-        """The phase that is open and has not passed its closing date."""
-        for phase in self.phases():
-            if phase.state == "open" and now < phase.closes_at:
-                return phase
-        return None
+    def phases_open_at(self, now: datetime) -> list[Phase]:
+        """The phases that are open and have not passed their closing dates: at most one of
+        practice, and one other.
+        """
+        return [each for each in self.phases() if each.is_open_at(now)]
 
     def ask_open(self, name: str) -> None:
         """Ask the server to open a planned phase now. Raises UsageError as `open_phase`."""
@@ -76,7 +75,7 @@ class Phases(Events):
     def open_phase(self, name: str, plan_commitment: str) -> None:
         """Open a planned phase, and record the commitment to its plan.
 
-        Raises UsageError if another is open, or this one was closed.
+        Raises UsageError if another is open that has to be closed first, or this one was closed.
         """
 
         def opened(transaction: Transaction) -> None:
@@ -107,7 +106,8 @@ class Phases(Events):
     def reopen_phase(self, name: str) -> None:
         """Open a closed phase again, by the commitment that it had.
 
-        Raises UsageError if what it plays may be known, another phase is open, or its date is over.
+        Raises UsageError if what it plays may be known, another phase is open that has to be
+        closed first, or its date is over.
         """
 
         def reopened(transaction: Transaction) -> None:
@@ -211,14 +211,16 @@ def _shown_to(connection: sa.Connection, phase: str) -> str | None:
 _COLUMNS = [schema.phases.c[name] for name in Phase.__dataclass_fields__]
 
 
-def _phases(connection: sa.Connection) -> list[Phase]:
-    rows = connection.execute(sa.select(*_COLUMNS).order_by(schema.phases.c.opens_at))
+def phases_in(connection: sa.Connection) -> list[Phase]:
+    """All phases, in the order of their dates."""
+    order = (schema.phases.c.opens_at, schema.phases.c.id)
+    rows = connection.execute(sa.select(*_COLUMNS).order_by(*order))
     return [Phase(**row) for row in rows.mappings()]
 
 
 def phase_in(connection: sa.Connection, name: str) -> Phase:
     """The phase of that name. Raises UnknownName."""
-    phases = {phase.name: phase for phase in _phases(connection)}
+    phases = {phase.name: phase for phase in phases_in(connection)}
     if name not in phases:
         raise UnknownName("phase", name, phases)
     return phases[name]
@@ -235,9 +237,11 @@ def _check_may_open(transaction: Transaction, phase: Phase) -> None:
 
 
 def _check_free(transaction: Transaction, phase: Phase) -> None:
-    """Raise UsageError if another phase is open, or this one's date is over."""
-    for each in _phases(transaction.connection):
-        if each.state == "open":
+    """Raise UsageError if another phase is open beside which this one may not be, or its date is
+    over.
+    """
+    for each in phases_in(transaction.connection):
+        if each.state == "open" and not may_overlap(phase.kind, each.kind):
             raise UsageError(
                 f"phase {phase.name} cannot be opened: {each.name} is open; close that first"
             )

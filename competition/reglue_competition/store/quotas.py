@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
 import sqlalchemy as sa
 
-from reglue.errors import EntryRefused, UsageError
+from reglue.errors import EntryRefused, UnknownName, UsageError
 from reglue_competition.store import schema
-from reglue_competition.store.records import FREE, UNFINISHED, Submission, Team
+from reglue_competition.store.phases import phases_in
+from reglue_competition.store.records import (
+    FREE,
+    UNFINISHED,
+    Phase,
+    Submission,
+    Team,
+    default_phase,
+)
 
 MOST_WITHDRAWN = 20  # of a team in a day: they count against no other quota
 ALLOWED = "more submissions allowed"
@@ -18,18 +27,39 @@ ALLOWED = "more submissions allowed"
 MOST_BROKEN = 3  # of a team in a phase, unless the organiser has one of them played again
 
 
-def phase_to_enter(connection: sa.Connection, now: datetime) -> sa.RowMapping:
-    """The row of the open phase. Raises EntryRefused."""
-    rows = connection.execute(sa.select(schema.phases).order_by(schema.phases.c.opens_at))
-    phases = list(rows.mappings())
-    for row in phases:
-        if row["state"] == "open" and now < row["closes_at"]:
-            return row
-    coming = [row for row in phases if row["state"] == "planned" and now < row["closes_at"]]
+def phase_to_enter(
+    connection: sa.Connection, now: datetime, name: str | None = None
+) -> sa.RowMapping:
+    """The row of the phase of that name, or without one of the phase that is open: one of practice
+    only if no other is. Raises EntryRefused.
+    """
+    phases = phases_in(connection)
+    if name is not None:
+        known = [each.name for each in phases]
+        phases = [each for each in phases if each.name == name]
+        if not phases:
+            raise EntryRefused(str(UnknownName("phase", name, known)))
+    phase = default_phase(each for each in phases if each.is_open_at(now))
+    if phase is None:
+        raise EntryRefused(_why_not_open(phases, now, name))
+    return row_of(connection, phase)
+
+
+def _why_not_open(phases: Sequence[Phase], now: datetime, name: str | None) -> str:
+    coming = [each for each in phases if each.state == "planned" and now < each.closes_at]
+    if name is not None:
+        if coming:
+            return f"phase {name} is not open yet: it opens at {_minute(coming[0].opens_at)}"
+        return f"phase {name} is closed: a token that names no phase enters the one that is open"
     if not coming:
-        raise EntryRefused("no phase is open: the competition is over")
-    opens = f"{coming[0]['name']} opens at {_minute(coming[0]['opens_at'])}"
-    raise EntryRefused(f"no phase is open: {opens}")
+        return "no phase is open: the competition is over"
+    return f"no phase is open: {coming[0].name} opens at {_minute(coming[0].opens_at)}"
+
+
+def row_of(connection: sa.Connection, phase: Phase) -> sa.RowMapping:
+    """A phase with its rules and quotas."""
+    of_id = schema.phases.c.id == phase.id
+    return connection.execute(sa.select(schema.phases).where(of_id)).mappings().one()
 
 
 def check_agents(phase: sa.RowMapping, image: str | None) -> None:

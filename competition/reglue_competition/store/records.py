@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal, TypeAlias, get_args
@@ -39,6 +39,17 @@ class Phase:
     closed_at: datetime | None = None
     revealed_at: datetime | None = None  # when what it played was published
 
+    def is_open_at(self, now: datetime) -> bool:
+        """Whether it is open, and its closing date has not passed."""
+        return self.state == "open" and now < self.closes_at
+
+
+def default_phase(are_open: Iterable[Phase]) -> Phase | None:
+    """Which of the phases that are open is meant where none is named: one of practice only if no
+    other is open.
+    """
+    return min(are_open, key=lambda each: each.kind == "practice", default=None)
+
 
 @dataclass(frozen=True, slots=True)
 class Team:
@@ -66,6 +77,7 @@ class Token:
 
     id: str  # says nothing about the token
     team: str | None  # None: the organiser's
+    phase: str | None  # it enters no other; None: the one that is open, see `default_phase`
     created_at: datetime
     expires_at: datetime | None
     revoked_at: datetime | None

@@ -80,7 +80,9 @@ def _only(name: str, *columns: sa.Column[Any], where: sa.ColumnElement[bool]) ->
     sa.Index(name, *columns, unique=True, sqlite_where=where, postgresql_where=where)
 
 
-_only("ix_phase_open", phases.c.state, where=phases.c.state == "open")
+_is_open, _is_practice = phases.c.state == "open", phases.c.kind == "practice"
+_only("ix_phase_open", phases.c.state, where=sa.and_(_is_open, sa.not_(_is_practice)))
+_only("ix_phase_open_practice", phases.c.state, where=sa.and_(_is_open, _is_practice))
 teams = sa.Table(
     "team",
     TABLES,
@@ -94,6 +96,7 @@ tokens = sa.Table(
     TABLES,
     sa.Column("id", sa.Text, primary_key=True),
     sa.Column("team_id", sa.ForeignKey("team.id"), index=True),  # none: the organiser's
+    sa.Column("phase", sa.Text),  # by name: it enters no other; none: whichever is open
     sa.Column("sha256", sa.Text, nullable=False, unique=True),  # the token itself is nowhere
     sa.Column("created_at", Utc, nullable=False),
     sa.Column("expires_at", Utc),

@@ -23,6 +23,7 @@ from reglue.errors import (
 from reglue_competition.store import schema
 from reglue_competition.store.database import Transaction
 from reglue_competition.store.events import Events
+from reglue_competition.store.phases import phases_in
 from reglue_competition.store.quotas import (
     ALLOWED,
     check_agents,
@@ -31,6 +32,7 @@ from reglue_competition.store.quotas import (
     has_own_cells,
     phase_to_enter,
     quotas_left,
+    row_of,
 )
 from reglue_competition.store.records import FINAL, UNFINISHED, Run, Status, Submission, Team
 
@@ -49,22 +51,25 @@ class Submissions(Events):
         name: str,
         now: datetime,
         *,
+        phase: str | None = None,
         image: str | None = None,
         has_quotas: bool = True,
     ) -> Submission:
-        """Enter a team's agent into the phase that is open: one that connects, or an `image`.
+        """Enter a team's agent into a phase: one that connects, or an `image`.
 
-        An unfinished submission of that name goes on, in whatever phase; otherwise a new one
+        Without the name of a `phase` it is the one that is open: one of practice only if no other
+        is. An unfinished submission of that name goes on, in whatever phase; otherwise a new one
         waits. It plays cells of its own where another of its team has broken in that phase, whose
-        agent has seen the phase's. Raises EntryRefused if no phase is open for such agents, if a
-        quota is used up where it `has_quotas`, and if an unfinished submission of that name has
-        another agent: one that connects and not an image, or another image.
+        agent has seen the phase's. Raises EntryRefused if no such phase is open for such agents,
+        if a quota is used up where it `has_quotas`, and if an unfinished submission of that name is
+        in another `phase`, or has another agent: one that connects and not an image, or another
+        image.
         """
         name = _checked_name(name)
 
         def entered(transaction: Transaction) -> Submission:
             to = transaction.connection
-            if (row := _unfinished(to, team, name)) is not None:
+            if (row := _unfinished(to, team, name, phase)) is not None:
                 if row["image"] != image:
                     raise EntryRefused(
                         f"the submission {name!r} waits or plays, and its agent is "
@@ -72,22 +77,22 @@ class Submissions(Events):
                         "choose another name"
                     )
                 return _submission(row)
-            phase = phase_to_enter(to, now)
-            check_agents(phase, image)
+            of = phase_to_enter(to, now, phase)
+            check_agents(of, image)
             if has_quotas:
-                check_quotas(to, team, phase, now)
+                check_quotas(to, team, of, now)
             key = secrets.token_hex(_ID_BYTES)
             values = {
                 "id": key,
                 "team_id": team.id,
-                "phase_id": phase["id"],
+                "phase_id": of["id"],
                 "name": name,
                 "status": "waiting",
                 "detail": "",
                 "queued_at": now,
                 "waits_since": now,
                 "cancel_asked": False,
-                "draw": int(has_own_cells(to, team, phase)),
+                "draw": int(has_own_cells(to, team, of)),
                 "interrupted": 0,
                 "progress": {},
                 "image": image,
@@ -98,22 +103,24 @@ class Submissions(Events):
                 team=team.name,
                 submission=key,
                 name=name,
-                phase=phase["name"],
+                phase=of["name"],
                 image=image,
             )
             return _known(to, key)
 
         return self._database.write(entered)
 
-    def check_image(self, team: Team, name: str, now: datetime) -> None:
+    def check_image(
+        self, team: Team, name: str, now: datetime, *, phase: str | None = None
+    ) -> None:
         """Raise EntryRefused if no image of a team could be entered now, as `enter` does."""
         name = _checked_name(name)
 
         def checked(to: sa.Connection) -> None:
-            if (row := _unfinished(to, team, name)) is None:
-                phase = phase_to_enter(to, now)
-                check_agents(phase, "image")
-                check_quotas(to, team, phase, now)
+            if (row := _unfinished(to, team, name, phase)) is None:
+                of = phase_to_enter(to, now, phase)
+                check_agents(of, "image")
+                check_quotas(to, team, of, now)
             elif row["image"] is None:
                 raise EntryRefused(
                     f"the submission {name!r} waits or plays, and its agent is {_kind(None)}: "
@@ -122,11 +129,17 @@ class Submissions(Events):
 
         self._database.read(checked)
 
-    def quotas_left(self, team: Team, now: datetime) -> dict[str, tuple[int, int]]:
-        """How many a team may still enter into the phase that is open, and how many in all, by
+    def quotas_left(self, team: Team, now: datetime) -> dict[str, dict[str, tuple[int, int]]]:
+        """How many a team may still enter into each phase that is open, and how many in all, by
         each quota. Raises EntryRefused if none is open.
         """
-        return self._database.read(lambda to: quotas_left(to, team, phase_to_enter(to, now), now))
+
+        def left(to: sa.Connection) -> dict[str, dict[str, tuple[int, int]]]:
+            phase_to_enter(to, now)
+            are_open = [each for each in phases_in(to) if each.is_open_at(now)]
+            return {each.name: quotas_left(to, team, row_of(to, each), now) for each in are_open}
+
+        return self._database.read(left)
 
     def allow(self, team: str, phase: str, more: int, why: str) -> None:
         """Let a team enter so many more into a phase, of a day and in all, than its quotas say.
@@ -418,8 +431,12 @@ def _kind(image: str | None) -> str:
     return "one that connects" if image is None else f"the image {image}"
 
 
-def _unfinished(to: sa.Connection, team: Team, name: str) -> sa.RowMapping | None:
-    """The team's submission of that name that goes on. Raises EntryRefused."""
+def _unfinished(
+    to: sa.Connection, team: Team, name: str, phase: str | None
+) -> sa.RowMapping | None:
+    """The team's submission of that name that goes on. Raises EntryRefused if it is not in
+    `phase`, where that is named, or is being cancelled.
+    """
     columns = schema.submissions.c
     unfinished = (
         columns.team_id == team.id,
@@ -431,6 +448,11 @@ def _unfinished(to: sa.Connection, team: Team, name: str) -> sa.RowMapping | Non
         raise EntryRefused(
             f"the submission {name!r} is being cancelled by the organiser; try again in a minute, "
             "or under another name"
+        )
+    if row is not None and phase not in (None, row["phase"]):
+        raise EntryRefused(
+            f"the submission {name!r} waits or plays in phase {row['phase']}, not in {phase}: "
+            "choose another name, or wait until it has ended"
         )
     return row
 

@@ -129,6 +129,24 @@ def test_an_image_waits_for_its_turn(folder: Path, say: Say, archive: Path) -> N
     assert entered.id in done.stdout
 
 
+def test_an_image_enters_the_phase_that_is_named(folder: Path, say: Say, archive: Path) -> None:
+    before, public = PHASE.split("[[phases]]")
+    beside = public.replace("public", "practice").replace("AGENTS", "submitted")
+    remote = public.replace("AGENTS", "remote")
+    (folder / "competition.toml").write_text(f"{before}[[phases]]{beside}[[phases]]{remote}")
+    for name in ("practice", "public"):
+        assert say("competition", "open", str(folder), name).returncode == 0
+    assert say("competition", "team", "add", str(folder), "Team A").returncode == 0
+    asked = ["competition", "submit", str(folder), "Team A", str(archive), "--name", "first"]
+    done = say(*asked)
+    assert (done.returncode, "phase public plays agents that connect" in done.stderr) == (2, True)
+    done = say(*asked, "--phase", "practise")
+    assert (done.returncode, "no phase 'practise'" in done.stderr) == (2, True)
+    assert not list(folder.glob("images/*.tar"))
+    done = say(*asked, "--phase", "practice")
+    assert (done.returncode, "waits in phase practice" in done.stdout) == (0, True)
+
+
 def test_what_may_not_be_entered_leaves_nothing(folder: Path, say: Say, archive: Path) -> None:
     opened(folder, say, "remote")
     (archive.parent / "no.tar").write_bytes(b"#!/bin/sh\n")

@@ -119,6 +119,16 @@ def test_tokens_are_rotated_and_revoked(folder: Path, say: Say) -> None:
     assert say("competition", "token", "revoke", str(folder), "x").returncode == 2
 
 
+def test_a_token_may_enter_one_phase_alone(folder: Path, say: Say) -> None:
+    say("competition", "team", "add", str(folder), "A")
+    done = say("competition", "token", "new", str(folder), "A", "--phase", "practice", "--json")
+    with CompetitionFolder.read(folder).store() as store:
+        assert store.phase_of(join_string(json.loads(done.stdout)["join"]).token) == "practice"
+    listed = json.loads(say("competition", "token", "list", str(folder), "--json").stdout)
+    assert [each["phase"] for each in listed] == [None, None, "practice"]
+    assert "practice" in say("competition", "token", "list", str(folder)).stdout
+
+
 def test_an_organisers_token_is_for_the_page(folder: Path, say: Say) -> None:
     done = say("competition", "token", "new", str(folder), "--organiser")
     with CompetitionFolder.read(folder).store() as store:

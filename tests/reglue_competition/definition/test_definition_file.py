@@ -8,7 +8,15 @@ import pytest
 from reglue.errors import UsageError
 from reglue_competition.definition import Definition, read_definition
 from tests.error_facts import raises
-from tests.reglue_competition.competitions import CLOSES, OPENS, definition, phase, private
+from tests.reglue_competition.competitions import (
+    AFTER,
+    CLOSES,
+    OPENS,
+    definition,
+    phase,
+    practice,
+    private,
+)
 from tests.wrong_files import Mistake, WrongFiles
 
 START = """\
@@ -78,12 +86,41 @@ def test_a_mistake_is_named_once(tmp_path: Path) -> None:
     [
         ({"name": "public"}, "wanted each name once"),
         ({"opens": datetime(2050, 1, 1, tzinfo=UTC)}, "before public closes"),
+        ({"opens": datetime(2050, 1, 1, tzinfo=UTC), "kind": "public"}, "before public closes"),
         ({"kind": "practice"}, "wanted the order practice, public, private"),
     ],
 )
 def test_phases_are_in_order_and_do_not_overlap(second: dict[str, object], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         definition(phase(), private() | second)
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"opens": OPENS + timedelta(days=1)}, "public opens .* before practice opens"),
+        ({"kind": "public"}, "public opens .* before practice closes"),
+        ({"closes": CLOSES}, ""),
+        ({}, ""),
+    ],
+    ids=["opens later", "no practice", "closes with it", "lasts longer"],
+)
+def test_practice_lasts_beside_other_phases_that_are_apart(
+    changed: dict[str, object], words: str
+) -> None:
+    def read_() -> Definition:
+        return definition(practice() | changed, phase(), private())
+
+    if not words:
+        assert [each.name for each in read_().phases] == ["practice", "public", "private"]
+        return
+    with pytest.raises(ValueError, match=words):
+        read_()
+
+
+def test_two_of_practice_are_apart() -> None:
+    with pytest.raises(ValueError, match=r"again opens .* before practice closes"):
+        definition(practice(), practice(name="again", opens=CLOSES), private())
 
 
 @pytest.mark.parametrize("at", [OPENS, CLOSES, OPENS - timedelta(days=1)])
@@ -96,11 +133,16 @@ def test_a_leaderboard_is_frozen_while_its_phase_is_open(at: datetime) -> None:
     ("first", "second", "words"),
     [
         ({"agents": "both"}, {"images_from": "public"}, 'and agents = "remote"'),
-        ({}, {"agents": "both", "images_from": "public"}, "takes images: there is none"),
-        ({"agents": "both"}, {"agents": "both", "images_from": "private"}, "takes images: public"),
-        ({"agents": "both", "images_from": "later"}, {}, "'later', wanted a phase before it"),
+        ({}, {"agents": "both", "images_from": "public"}, "it opens: there is none"),
+        ({"agents": "both"}, {"agents": "both", "images_from": "private"}, "it opens: public"),
+        ({"agents": "both", "images_from": "later"}, {}, "'later', wanted a phase that takes"),
+        (
+            {"agents": "both", "kind": "practice", "closes": AFTER},
+            {"agents": "both", "images_from": "public"},
+            "closes before it opens: there is none",
+        ),
     ],
-    ids=["it takes none", "the other takes none", "itself", "nowhere"],
+    ids=["it takes none", "the other takes none", "itself", "nowhere", "it is still open"],
 )
 def test_images_come_from_a_phase_before_that_takes_them(
     first: dict[str, object], second: dict[str, object], words: str

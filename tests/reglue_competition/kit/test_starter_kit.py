@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,14 @@ from reglue_competition.definition import Definition
 from reglue_competition.kit import write_kit
 from reglue_competition.phases import Secrets, plan_phase
 from tests.error_facts import raises
-from tests.reglue_competition.competitions import definition, phase, private
+from tests.reglue_competition.competitions import (
+    AFTER,
+    CLOSES,
+    definition,
+    phase,
+    practice,
+    private,
+)
 from tests.repository.pages import ROOT
 
 HIDDEN = """
@@ -154,6 +162,29 @@ def test_a_kit_has_a_project_in_each_language_that_rehearses_its_first_phase(
         assert "sh ../rehearse.sh public try --agent-cmd " in readme
         assert re.search("^`sh ../rehearse.sh public bench --agent-cmd .+` plays all", readme, re.M)
         assert "mountain-car" not in readme
+
+
+@pytest.mark.parametrize(
+    ("closes", "words"),
+    [
+        (AFTER, "practice is open beside public or private,"),
+        (CLOSES, "practice is open beside public,"),
+    ],
+)
+def test_a_kit_says_which_token_is_for_practice_beside_another_phase(
+    tmp_path: Path, closes: datetime, words: str
+) -> None:
+    write_kit(definition(practice(closes=closes), phase(), private()), tmp_path, tmp_path / "kit")
+    text = (tmp_path / "kit/README.md").read_text()
+    assert words in text
+    assert "make a token for practice alone" in text
+    assert "\n\n\n" not in text
+
+
+def test_a_kit_of_phases_that_are_apart_says_nothing_of_tokens_for_one(tmp_path: Path) -> None:
+    apart = definition(practice(closes=CLOSES), private())
+    write_kit(apart, tmp_path, tmp_path / "kit")
+    assert "is open beside" not in (tmp_path / "kit/README.md").read_text()
 
 
 @pytest.mark.parametrize("asks", [True, False])

@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from reglue_competition.page.app import Page
 from reglue_competition.page.site import Site
 from reglue_competition.store import Store
-from tests.reglue_competition.competitions import definition, phase
+from tests.reglue_competition.competitions import definition, phase, practice, private
 from tests.reglue_competition.page.competition_builder import (
     COMMITMENT,
     HOSTILE,
@@ -432,9 +432,48 @@ def test_a_team_reads_what_it_may_still_enter(tmp_path: Path, opened: Open) -> N
         enter(store, made, "Ada", "x")
         client = opened(made)
         text = log_in(client, made.teams["Ada"]).text
-        assert "You may still enter 0 of 1 at once and 2 of 3 today (UTC)." in text
+        assert "warm-up: you may still enter 0 of 1 at once and 2 of 3 today (UTC)." in text
         store.close_phase("warm-up")
         assert "Nothing can be entered: no phase is open" in client.get("/team").text
+
+
+@pytest.fixture
+def two_open(tmp_path: Path) -> Made:
+    """A competition whose public phase and one of practice are open."""
+    made = begin(tmp_path, definition(practice(quotas={"in_all": 2}), phase(), private()))
+    with Store(made.url) as store:
+        store.open_phase("public", COMMITMENT)
+        made.teams["Ada"] = store.new_token(store.add_team("Ada"))
+    return made
+
+
+def test_practice_beside_another_phase_is_not_what_the_page_begins_with(
+    two_open: Made, opened: Open
+) -> None:
+    client = opened(two_open)
+    assert "<h1>public</h1>" in client.get("/").text
+    assert "<h1>practice</h1>" in client.get("/phases/practice").text
+    text = log_in(client, two_open.teams["Ada"]).text
+    assert "practice: you may still enter 1 of 1 at once and 2 of 2 in this phase." in text
+    assert "public: you may enter as many as you like." in text
+
+
+def test_the_organiser_opens_a_phase_beside_which_only_practice_is_open(
+    two_open: Made, opened: Open
+) -> None:
+    client = opened(two_open)
+    given = form_token(log_in(client, two_open.organiser))
+
+    def may(action: str) -> list[str]:
+        words = re.findall(rf">{action} (\w+)</button>", client.get("/organiser").text)
+        return [str(each) for each in words]
+
+    assert (may("Open"), may("Close")) == ([], ["practice", "public"])
+    form = {"form_token": given, "action": "close"}
+    client.post("/organiser/phases/public", data=form)
+    assert (may("Open"), may("Reopen")) == (["private"], ["public"])
+    client.post("/organiser/phases/practice", data=form)
+    assert (may("Open"), may("Reopen")) == (["private"], ["practice", "public"])
 
 
 def test_news_stand_above_the_leaderboard_the_newest_first(tmp_path: Path, opened: Open) -> None:

@@ -23,9 +23,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     return found
 
 
-def asked(client: TestClient, address: str) -> tuple[int, str]:
+def asked(client: TestClient, address: str, action: str = "") -> tuple[int, str]:
     """The status and the text of the answer to a form of the team's page."""
-    answer = client.post(address, data={"form_token": form_token(client.get("/team"))})
+    form = {"form_token": form_token(client.get("/team")), "action": action}
+    answer = client.post(address, data=form)
     return answer.status_code, html.unescape(answer.text)
 
 
@@ -46,6 +47,33 @@ def test_a_team_makes_a_token_logs_in_with_it_and_revokes_the_rest(
     assert (status, "<h1>Ada</h1>" in text) == (200, True)
     assert "<h1>Log in</h1>" in old.get("/team").text  # its session has ended
     assert "<h1>Ben</h1>" in other.get("/team").text
+
+
+def test_a_token_for_practice_alone_makes_no_other(opened: Open, made: Made) -> None:
+    """The phase of practice is `warm-up`."""
+    first, second = opened(made), opened(made)
+    text = log_in(first, made.teams["Ada"]).text
+    assert re.findall(r"Make a [^<]*", text) == [
+        "Make a new token",
+        "Make a token for warm-up alone",
+    ]
+    status, text = asked(first, "/team/token", "warm-up")
+    shown = re.search(r"<code>(reglue_[\w-]+)</code>", text)
+    assert (status, "enters the phase warm-up alone" in text) == (200, True)
+    assert shown
+    with Store(made.url) as store:
+        assert store.phase_of(shown[1]) == "warm-up"
+        text = log_in(second, shown[1]).text
+        assert re.findall(r"Make a [^<]*", text) == ["Make a new token for warm-up alone"]
+        for action in ("", "private", "nowhere"):
+            status, text = asked(second, "/team/token", action)
+            assert (status, "wanted warm-up" in text) == (409, True)
+        status, text = asked(first, "/team/token", "nowhere")
+        assert (status, "no phase 'nowhere'" in text) == (409, True)
+        store.close_phase("warm-up")
+    third = opened(made)
+    text = log_in(third, made.teams["Ada"]).text
+    assert re.findall(r"Make a [^<]*", text) == ["Make a new token"]
 
 
 def test_too_many_are_refused(opened: Open, made: Made) -> None:

@@ -63,7 +63,12 @@ class Hosting:
 
     def team(self, name: str) -> JoinString:
         """A new team's join string."""
-        token = self.store.new_token(self.store.add_team(name))
+        self.store.add_team(name)
+        return self.token(name)
+
+    def token(self, team: str, phase: str | None = None) -> JoinString:
+        """A join string with a new token of a team, for one phase or for any."""
+        token = self.store.new_token(self.store.team(team), phase=phase)
         if self.tls is None:
             return JoinString(self.gateway.address, token)
         return JoinString(self.gateway.address, token, self.tls.authority, self.tls.name)
@@ -97,9 +102,9 @@ class Hosting:
 
         self.runs_until(all_have, f"{', '.join(teams)}: {status}")
 
-    def enter(self, team: str, name: str = "Seeded") -> Submission:
+    def enter(self, team: str, name: str = "Seeded", phase: str | None = None) -> Submission:
         """Enter a team's agent that is not here."""
-        return self.store.enter(self.store.team(team), name, datetime.now(UTC))
+        return self.store.enter(self.store.team(team), name, datetime.now(UTC), phase=phase)
 
     def folder(self, submission: Submission) -> Path:
         """Of its runs."""

@@ -5,13 +5,21 @@ from __future__ import annotations
 import logging
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from reglue_competition.runs.advancement import advance
 from reglue_competition.runs.phase_calendar import Calendar
 from reglue_competition.store import Store
-from tests.reglue_competition.competitions import CLOSES, OPENS, Clock, phase, private
+from tests.reglue_competition.competitions import (
+    CLOSES,
+    OPENS,
+    Clock,
+    phase,
+    practice,
+    private,
+)
 from tests.reglue_competition.page.competition_builder import end, play
 from tests.reglue_competition.runs.hosting import corridor, hosting
 
@@ -64,6 +72,38 @@ def test_the_server_enters_them_once_the_phase_before_is_played(
         assert store.submissions("private") == before
         (told,) = store.events_of("images entered from another phase", phase="private")
         assert (told.detail["of"], told.detail["entered"]) == ("public", 2)
+
+
+def test_they_go_into_the_phase_that_says_so_and_not_into_practice(tmp_path: Path) -> None:
+    clock = Clock(OPENS)
+    beside = practice(agents="both", benchmarks=[corridor()])
+    with hosting(tmp_path, beside, *PHASES, clock=clock) as server:
+        store, calendar = server.store, Calendar(server.store, server.hosted)
+        scored(store, "A", IMAGES["A"], 0.5)
+        clock.now = CLOSES + timedelta(seconds=1)
+        calendar.keep(clock.now)
+        calendar.keep(clock.now)
+        assert [each.team for each in store.submissions("private")] == ["A"]
+        assert store.submissions("practice") == []
+
+
+def test_practice_gets_its_own_images_while_another_phase_is_open(tmp_path: Path) -> None:
+    day = timedelta(days=1)
+    own: dict[str, Any] = {"kind": "practice", "agents": "both", "benchmarks": [corridor()]}
+    phases = (
+        phase("first", closes=OPENS + day, **own),
+        phase("second", opens=OPENS + day, images_from="first", **own),
+        phase(opens=OPENS + day, agents="both", benchmarks=[corridor()]),
+    )
+    clock = Clock(OPENS)
+    with hosting(tmp_path, *phases, clock=clock) as server:
+        store, calendar = server.store, Calendar(server.store, server.hosted)
+        scored(store, "A", IMAGES["A"], 0.5)
+        clock.now = OPENS + day
+        calendar.keep(clock.now)
+        calendar.keep(clock.now)
+        assert [each.team for each in store.submissions("second")] == ["A"]
+        assert store.submissions("public") == []
 
 
 def test_one_that_is_refused_is_told_and_keeps_no_other_back(

@@ -28,7 +28,7 @@ from reglue_competition.runs.store_entries import StoreEntries
 from reglue_competition.store import Store
 from reglue_competition.store.database import sqlite_url
 from reglue_competition.store.migrate import migrate
-from tests.reglue_competition.competitions import definition, phase
+from tests.reglue_competition.competitions import definition, phase, practice
 from tests.reglue_competition.test_images import Made, sha256, tar
 from tests.waiting import until
 
@@ -70,17 +70,20 @@ class Door:
 
 
 @contextmanager
-def door(folder: Path, agents: str = "submitted", **changes: Any) -> Iterator[Door]:
-    """The door of a competition whose phase is open; a folder without one gets one."""
+def door(
+    folder: Path, agents: str = "submitted", *before: dict[str, Any], **changes: Any
+) -> Iterator[Door]:
+    """The door of a competition whose phases are open; a folder without one gets one."""
     url = sqlite_url(folder / "competition.sqlite")
-    made = definition(phase(agents=agents), **changes)
+    made = definition(*before, phase(agents=agents), **changes)
     is_new = not (folder / "competition.sqlite").exists()
     migrate(url)
     with ExitStack() as closing:
         store = closing.enter_context(Store(url))
         store.apply(made)
         if is_new:
-            store.open_phase("public", "0" * 64)
+            for each in made.phases:
+                store.open_phase(each.name, "0" * 64)
         found = Door(CompetitionFolder(folder, made), store)
         closing.callback(found.close)
         yield found
@@ -210,6 +213,21 @@ def test_it_is_refused_before_anything_is_sent(
         with pytest.raises(Refused, match=says):
             sent(team, file, watcher=lambda what, *_: told.append(what))
         assert ("sending" in told, here.incoming, here.kept) == (False, [], [])
+
+
+def test_the_token_says_which_phase_an_image_enters(tmp_path: Path, large: Made) -> None:
+    file = archived(tmp_path, tar(large.saved()))
+    with door(tmp_path, "remote", practice(agents="submitted")) as here:
+        plain = here.team()
+        with pytest.raises(Refused, match="phase public plays agents that connect"):
+            sent(plain, file)
+        token = here.store.new_token(here.store.team("Team A"), phase="practice")
+        alone = JoinString(here.gateway.address, token)
+        assert sent(alone, file).phase == "practice"
+        here.store.close_phase("practice")
+        with pytest.raises(Refused, match="phase practice is closed"):
+            sent(alone, file, "second")
+        assert [each.phase for each in here.store.submissions()] == ["practice"]
 
 
 def test_strangers_and_wrong_names_are_refused(tmp_path: Path, large: Made) -> None:

@@ -13,7 +13,15 @@ from reglue_competition.runs import phase_calendar
 from reglue_competition.store import MOST_WAIT
 from tests.error_facts import raises
 from tests.reglue_bench.agents import Seeded
-from tests.reglue_competition.competitions import CLOSES, OPENS, Clock, phase
+from tests.reglue_competition.competitions import (
+    AFTER,
+    CLOSES,
+    OPENS,
+    Clock,
+    phase,
+    practice,
+    private,
+)
 from tests.reglue_competition.runs.corridor_submissions import joined
 from tests.reglue_competition.runs.hosting import corridor, hosting
 from tests.waiting import PATIENCE_S
@@ -71,6 +79,59 @@ def test_a_phase_that_is_not_admitted_does_not_open_by_its_date(
         note_admission(server.store, "public", drawn, committed, passed=True)
         server.queue.tick()
         assert server.store.phases()[0].state == "open"
+
+
+def test_practice_goes_on_while_other_phases_open_and_close(tmp_path: Path) -> None:
+    day = timedelta(days=1)
+    phases = (
+        practice(closes=AFTER + day, benchmarks=[corridor()]),
+        phase(opens=OPENS + day, benchmarks=[corridor()]),
+        private(benchmarks=[corridor()]),
+    )
+    clock = Clock(OPENS)
+    with hosting(tmp_path, *phases, clock=clock) as server:
+        states = []
+        for date in (OPENS, OPENS + day, CLOSES, AFTER, AFTER + day):
+            clock.now = date
+            server.queue.tick()
+            states.append([each.state for each in server.store.phases()])
+        assert states == [
+            ["open", "planned", "planned"],
+            ["open", "open", "planned"],
+            ["open", "closed", "open"],
+            ["open", "closed", "closed"],
+            ["closed", "closed", "closed"],
+        ]
+
+
+@pytest.mark.parametrize(("world", "state"), [("Corridor", "open"), ("Nowhere", "planned")])
+def test_two_phases_that_are_due_open_at_once_unless_one_cannot_be_played(
+    tmp_path: Path, world: str, state: str
+) -> None:
+    played = corridor() | {"benchmark": f"multi-task:tests.worlds:{world}"}
+    phases = (practice(benchmarks=[played]), phase(benchmarks=[corridor()]))
+    with hosting(tmp_path, *phases) as server:
+        assert [each.state for each in server.store.phases()] == [state, "open"]
+
+
+@pytest.mark.parametrize(
+    ("looks_before", "states"), [(True, ["planned", "open"]), (False, ["open", "planned"])]
+)
+def test_a_phase_that_is_due_waits_in_silence_for_one_that_is_open(
+    tmp_path: Path, looks_before: bool, states: list[str]
+) -> None:
+    """Of two that are due or requested the first opens."""
+    clock = Clock(OPENS - timedelta(days=1))
+    phases = (phase(benchmarks=[corridor()]), private(benchmarks=[corridor()]))
+    with hosting(tmp_path, *phases, clock=clock) as server:
+        server.store.ask_open("private")
+        if looks_before:
+            server.queue.tick()
+        clock.now = OPENS
+        server.queue.tick()
+        assert [each.state for each in server.store.phases()] == states
+        assert not server.store.events_of("phase not opened", phase="public")
+        assert not server.store.events_of("phase not opened", phase="private")
 
 
 def test_an_agent_comes_in_vain_before_the_phase_is_open(tmp_path: Path) -> None:

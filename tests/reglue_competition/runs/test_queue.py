@@ -24,7 +24,7 @@ from reglue_competition.store.records import Status, Submission
 from tests.error_facts import raises
 from tests.leftovers import child_processes
 from tests.reglue_bench.agents import Pausing, Raises, Seeded
-from tests.reglue_competition.competitions import phase
+from tests.reglue_competition.competitions import phase, practice
 from tests.reglue_competition.runs.corridor_submissions import joined, joined_process, of_folder
 from tests.reglue_competition.runs.hosting import corridor, hosting
 from tests.waiting import PATIENCE_S, until
@@ -92,6 +92,53 @@ def test_places_go_to_teams_that_play_least_then_to_who_has_waited_longest(tmp_p
         assert metrics.get_sample_value("reglue_waited_seconds_count") == 4
         finished = {"status": "finished"}
         assert metrics.get_sample_value("reglue_submissions_ended_total", finished) == 4
+
+
+def test_practice_gets_a_place_where_nobody_waits_for_another_phase(tmp_path: Path) -> None:
+    """Also of a team that plays least, and has waited longest."""
+    phases = (practice(benchmarks=[corridor()]), phase(benchmarks=[corridor()]))
+    with hosting(tmp_path, *phases, play={"places": 1}) as server, ExitStack() as agents:
+        ours = server.team("ours")
+        agents.enter_context(joined(ours, Pausing(), name="first"))
+        server.runs_until_status("playing", "ours")
+        server.team("others")
+        practising = server.token("others", "practice")
+        agents.enter_context(joined(practising, Seeded(), name="third"))
+        server.runs_until(lambda: len(server.store.submissions()) == 2, "it is entered")
+        agents.enter_context(joined(ours, Seeded(), name="second"))
+        server.runs_until(
+            lambda: [each.status for each in server.store.submissions()] == 3 * ["finished"],
+            "all are finished",
+        )
+        begun = sorted(server.store.submissions(), key=lambda each: str(each.started_at))
+        assert [(each.name, each.phase) for each in begun] == [
+            ("first", "public"),
+            ("second", "public"),
+            ("third", "practice"),
+        ]
+
+
+def test_what_a_team_plays_counts_in_practice_and_in_other_phases_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order: list[str] = []
+
+    def starts(submission: Submission) -> bool:
+        order.append(submission.name)
+        return True
+
+    with hosting(tmp_path, practice(), phase(), play={"places": 6}) as server:
+        monkeypatch.setattr(server.queue, "_start", starts)
+        for team in ("ours", "others"):
+            server.team(team)
+        names = {"ours": ("p1", "p2", "a", "b"), "others": ("p3", "c")}
+        entered = [
+            server.enter(team, name, "practice" if name.startswith("p") else None)
+            for team, each in names.items()
+            for name in each
+        ]
+        server.queue._give_places(entered, Counter({(True, "ours"): 1}))
+    assert order == ["a", "c", "b", "p3", "p1"]
 
 
 def test_many_that_wait_are_all_played_and_none_twice(tmp_path: Path) -> None:
@@ -170,6 +217,20 @@ def test_one_that_is_played_again_has_no_farewell_from_before(tmp_path: Path) ->
             server.runs_until(agent.done, "it has played")
             assert agent.result() == "the submission is finished, thank you"
         assert [each.id for each in server.store.submissions()] == [submission]
+
+
+def test_a_farewell_of_practice_is_not_for_an_agent_of_another_phase(tmp_path: Path) -> None:
+    phases = (practice(benchmarks=[corridor()]), phase(benchmarks=[corridor()]))
+    with hosting(tmp_path, *phases, play={"reconnect_window_s": PATIENCE_S}) as server:
+        server.team("ours")
+        where = {each: server.token("ours", each).token for each in ("practice", "public")}
+        caller = Caller("127.0.0.1:1")
+        practised = server.entries.enter(where["practice"], "mine", caller)
+        server.store.ask_cancel(practised)
+        server.runs_until_status("cancelled", "ours")
+        assert server.entries.enter(where["practice"], "mine", caller) == practised
+        other = server.entries.enter(where["public"], "mine", caller)
+        assert server.store.submission(other).phase == "public"
 
 
 def test_an_agent_that_never_comes_back_is_not_awaited_for_ever(

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -132,6 +133,53 @@ def test_the_minimal_client_of_the_docs_plays_a_competition(
         assert done.returncode == 0, done.stderr
     (played,) = store.submissions()
     assert (played.name, played.status) == ("zeros", "finished")
+
+
+PRACTICE = """
+[[phases]]
+name = "practice"
+kind = "practice"
+opens = 2026-01-01T00:00:00Z
+closes = 2101-01-01T00:00:00Z
+[[phases.benchmarks]]
+benchmark = "multi-task:tests.worlds:Corridor"
+[phases.benchmarks.options]
+environment_args = { solved = { a = [1, 3, 0], b = [5, 0, 2] } }
+num_episodes = 1000
+[[phases]]
+name = "public"
+"""
+
+
+def test_a_team_plays_practice_and_another_phase_at_the_same_time(
+    folder: Path, tmp_path: Path
+) -> None:
+    """With a token for each: practice goes on while the other begins, ends, and closes."""
+    before, _, after = COMPETITION.partition('[[phases]]\nname = "public"\n')
+    (folder / FILE).write_text(before + PRACTICE + after)
+    migrate(url := sqlite_url(tmp_path / "competition.sqlite"))
+
+    def statuses() -> dict[str, str]:
+        return {each.phase: each.status for each in store.submissions()}
+
+    with Store(url) as store, served(folder, url) as server:
+        plain = join_string(folder, store, server.address, "us")
+        alone = replace(plain, token=store.new_token(store.team("us"), phase="practice"))
+        with joined_process(alone, "Pausing"):
+            until(lambda: statuses() == {"practice": "playing"}, "it practises")
+            with joined_process(plain, "Seeded") as agent:
+                assert agent.wait(PATIENCE_S) == 0
+            assert statuses() == {"practice": "playing", "public": "finished"}
+            store.close_phase("public")
+            (practised, _) = store.submissions()
+            done = practised.progress.get("done", 0)
+            until(
+                lambda: store.submission(practised.id).progress.get("done", 0) > done, "it goes on"
+            )
+        wrong = replace(plain, token=store.new_token(store.team("us"), phase="public"))
+        with joined_process(wrong, "Seeded") as agent:
+            _, said = agent.communicate(timeout=PATIENCE_S)
+            assert (agent.returncode, "phase public is closed" in said) == (2, True)
 
 
 @pytest.mark.parametrize("url", ["sqlite"], indirect=True)  # test_kills is of PostgreSQL

@@ -11,7 +11,7 @@ from reglue_competition.store import Organiser, Store
 from reglue_competition.store.access import MOST_TOKENS, token_id
 from reglue_competition.store.schema import TABLES
 from tests.error_facts import raises
-from tests.reglue_competition.competitions import Clock
+from tests.reglue_competition.competitions import Clock, definition, phase, practice
 
 GIVEN = "0123456789abcdef" * 3  # as long as 192 bits are in hexadecimal
 
@@ -101,6 +101,46 @@ def test_a_team_has_few_tokens_that_last_no_longer_than_the_first(url: str) -> N
         for token in tokens:
             with raises(TokenRefused, "expired"):
                 store.bearer(token)
+
+
+def test_a_token_enters_one_phase_alone_or_whichever_is_open(store: Store) -> None:
+    store.apply(definition(practice(), phase()))
+    team = store.add_team("A")
+    one, plain = store.new_token(team, phase="practice"), store.new_token(team)
+    assert store.bearer(one) == store.bearer(plain) == team
+    assert (store.phase_of(one), store.phase_of(plain)) == ("practice", None)
+    assert {each.phase for each in store.tokens()} == {"practice", None}
+    with raises(UnknownName, "phase", "practice", got="practise"):
+        store.new_token(team, phase="practise")
+    assert len(store.tokens()) == 2
+    store.revoke(token_id(one))
+    with raises(TokenRefused, "revoked"):
+        store.phase_of(one)
+
+
+def test_a_token_of_one_phase_makes_others_of_that_phase(store: Store) -> None:
+    store.apply(definition(practice(), phase()))
+    team = store.add_team("A")
+    one, plain = store.new_token(team, phase="practice"), store.new_token(team)
+    assert store.phase_of(store.another_token(one, "practice")) == "practice"
+    assert store.phase_of(store.another_token(plain, "public")) == "public"
+    for phase_ in (None, "public"):
+        with raises(BadArgument, "practice", got=phase_ or "none"):
+            store.another_token(one, phase_)
+    with raises(UnknownName, got="practise"):
+        store.another_token(plain, "practise")
+    assert len(store.tokens()) == 4
+
+
+def test_a_token_that_was_drawn_elsewhere_stays_in_its_phase(store: Store) -> None:
+    store.apply(definition(practice(), phase()))
+    team = store.add_team("A")
+    for _ in range(2):
+        store.new_token(team, phase="practice", token=GIVEN)
+    for phase_ in (None, "public"):
+        with raises(UsageError, token_id(GIVEN)):
+            store.new_token(team, phase=phase_, token=GIVEN)
+    assert store.phase_of(GIVEN) == "practice"
 
 
 def test_a_retired_team_makes_no_token(store: Store) -> None:

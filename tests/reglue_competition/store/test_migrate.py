@@ -95,6 +95,7 @@ def test_what_an_older_reglue_stored_is_kept(empty_url: str) -> None:
         (waiting,) = store.submissions()
         assert (waiting.waits_since, waiting.interrupted, waiting.broken) == (entered, 0, 0)
         assert waiting.waits_until(one) == closed + MOST_WAIT
+        assert [(each.team, each.phase) for each in store.tokens()] == [("A", None)]
 
 
 def _first_revision(connection: sa.Connection, entered: datetime, closed: datetime) -> None:
@@ -116,6 +117,7 @@ def _first_revision(connection: sa.Connection, entered: datetime, closed: dateti
             {"id": 2, "at": later, "kind": "phase closed", "detail": {"phase": "another"}},
         ],
         "team": [{"id": 1, "name": "A", "created_at": entered}],
+        "token": [{"id": "b", "team_id": 1, "sha256": "c", "created_at": entered}],
         "submission": [
             {"id": "0a", "team_id": 1, "phase_id": 1, "name": "sarsa", "status": "waiting"}
         ],

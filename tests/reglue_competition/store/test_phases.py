@@ -9,7 +9,22 @@ from reglue.errors import UnknownName, UsageError
 from reglue_competition.store import Store
 from reglue_competition.store.schema import TABLES
 from tests.error_facts import raises
-from tests.reglue_competition.competitions import AFTER, CLOSES, OPENS, definition, phase, private
+from tests.reglue_competition.competitions import (
+    AFTER,
+    CLOSES,
+    OPENS,
+    definition,
+    phase,
+    practice,
+    private,
+)
+
+LATER = AFTER + timedelta(days=30)
+
+
+def late() -> dict[str, object]:
+    """A private phase after LATER."""
+    return private(opens=LATER, closes=LATER + timedelta(days=1))
 
 
 def test_a_definition_is_kept_as_it_was_read(store: Store) -> None:
@@ -25,13 +40,12 @@ def test_a_definition_is_kept_as_it_was_read(store: Store) -> None:
 
 def test_a_phase_is_open_from_its_opening_to_its_date(store: Store) -> None:
     store.apply(definition())
-    assert store.phase_open_at(OPENS) is None
+    assert store.phases_open_at(OPENS) == []
     store.open_phase("public", "the hash")
-    found = store.phase_open_at(OPENS)
-    assert found is not None
+    (found,) = store.phases_open_at(OPENS)
     assert (found.name, found.state, found.plan_commitment) == ("public", "open", "the hash")
-    assert store.phase_open_at(CLOSES - timedelta(seconds=1)) == found
-    assert store.phase_open_at(CLOSES) is None
+    assert store.phases_open_at(CLOSES - timedelta(seconds=1)) == [found]
+    assert store.phases_open_at(CLOSES) == []
 
 
 def test_one_phase_is_open_at_a_time(store: Store) -> None:
@@ -41,6 +55,37 @@ def test_one_phase_is_open_at_a_time(store: Store) -> None:
         store.open_phase("private", "hash")
     store.close_phase("public")
     store.open_phase("private", "hash")
+
+
+def test_a_phase_of_practice_is_open_beside_another_and_no_two_of_either(store: Store) -> None:
+    again = practice(name="again", opens=AFTER, closes=AFTER + timedelta(days=1))
+    store.apply(definition(practice(), again, phase(opens=AFTER, closes=LATER), late()))
+    store.open_phase("public", "hash")
+    store.open_phase("practice", "hash")
+    assert [each.name for each in store.phases_open_at(OPENS)] == ["practice", "public"]
+    for name, other in (("again", "practice"), ("private", "public")):
+        with raises(UsageError, f"phase {name} cannot be opened", f"{other} is open"):
+            store.open_phase(name, "hash")
+        with raises(UsageError, f"{other} is open"):
+            store.ask_open(name)
+    store.close_phase("practice")
+    store.open_phase("again", "hash")
+    with raises(UsageError, "again is open"):
+        store.reopen_phase("practice")
+
+
+@pytest.mark.parametrize("name", ["again", "private"])
+def test_the_database_itself_refuses_two_of_either(store: Store, name: str) -> None:
+    again = practice(name="again", opens=AFTER, closes=AFTER + timedelta(days=1))
+    store.apply(definition(practice(), again, phase(opens=AFTER, closes=LATER), late()))
+    for each in ("practice", "public"):
+        store.open_phase(each, "hash")
+    table = TABLES.tables["phase"]
+    with (
+        pytest.raises(sa.exc.IntegrityError),
+        store._database._engine.begin() as connection,
+    ):
+        connection.execute(sa.update(table).where(table.c.name == name).values(state="open"))
 
 
 def test_closing_is_undone_while_nobody_knows_what_was_played(store: Store) -> None:

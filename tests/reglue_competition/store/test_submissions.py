@@ -6,13 +6,21 @@ from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from threading import Barrier
+from typing import Any
 
 import pytest
 
 from reglue.errors import BadArgument, EntryRefused, UnknownName, UsageError
 from reglue_competition.store import Run, Status, Store, Submission, Team
 from tests.error_facts import raises
-from tests.reglue_competition.competitions import CLOSES, definition, phase, private
+from tests.reglue_competition.competitions import (
+    AFTER,
+    CLOSES,
+    definition,
+    phase,
+    practice,
+    private,
+)
 
 NOON = datetime(2026, 6, 1, 12, tzinfo=UTC)
 
@@ -62,6 +70,75 @@ def test_nobody_enters_before_a_phase_is_open_or_after_it(store: Store) -> None:
         store.enter(team, "sarsa", CLOSES)
 
 
+def two_opened(store: Store, **changes: Any) -> Team:
+    """A team of a competition in which a public phase and one of practice are open."""
+    store.apply(definition(practice(**changes), phase(**changes), private()))
+    store.open_phase("practice", "hash")
+    store.open_phase("public", "hash")
+    return store.add_team("Team A")
+
+
+def test_practice_is_entered_by_its_name_or_where_no_other_phase_is_open(store: Store) -> None:
+    team = two_opened(store)
+    assert store.enter(team, "a", NOON).phase == "public"
+    assert store.enter(team, "b", NOON, phase="practice").phase == "practice"
+    assert store.enter(team, "c", NOON, phase="public").phase == "public"
+    store.close_phase("public")
+    assert store.enter(team, "d", NOON).phase == "practice"
+
+
+@pytest.mark.parametrize(
+    ("name", "now", "words"),
+    [
+        ("private", NOON, ("phase private is not open yet", "2100-01-01 00:00 UTC")),
+        ("practice", AFTER, ("phase practice is closed",)),
+        ("practise", NOON, ("phase 'practise'", "practice")),
+    ],
+)
+def test_a_phase_that_is_not_open_is_named(
+    store: Store, name: str, now: datetime, words: Sequence[str]
+) -> None:
+    team = two_opened(store, agents="both")
+    for image in (None, IMAGE):
+        with raises(EntryRefused, *words):
+            store.enter(team, "a", now, phase=name, image=image)
+    with raises(EntryRefused, *words):
+        store.check_image(team, "a", now, phase=name)
+    assert store.submissions() == []
+
+
+def test_a_closed_phase_is_not_entered_by_its_name(store: Store) -> None:
+    team = two_opened(store)
+    store.close_phase("practice")
+    with raises(EntryRefused, "phase practice is closed"):
+        store.enter(team, "a", NOON, phase="practice")
+
+
+def test_a_name_goes_on_in_its_own_phase_alone(store: Store) -> None:
+    team = two_opened(store, agents="both")
+    first = store.enter(team, "a", NOON, phase="practice", image=IMAGE)
+    assert store.enter(team, "a", NOON, phase="practice", image=IMAGE).id == first.id
+    assert store.enter(team, "a", NOON, image=IMAGE).id == first.id
+    with raises(EntryRefused, "'a' waits or plays in phase practice, not in public"):
+        store.enter(team, "a", NOON, phase="public", image=IMAGE)
+    with raises(EntryRefused, "'a' waits or plays in phase practice, not in public"):
+        store.check_image(team, "a", NOON, phase="public")
+    store.set_status(first.id, "cancelled")
+    assert store.enter(team, "a", NOON, phase="public").phase == "public"
+
+
+def test_quotas_of_practice_are_its_own(store: Store) -> None:
+    team = two_opened(store, quotas={"at_once": 1})
+    store.enter(team, "a", NOON, phase="practice")
+    assert store.quotas_left(team, NOON) == {
+        "practice": {"at once": (0, 1)},
+        "public": {"at once": (1, 1)},
+    }
+    with raises(EntryRefused, "phase practice allows a team 1 submissions"):
+        store.enter(team, "b", NOON, phase="practice")
+    store.enter(team, "b", NOON)
+
+
 def ended(store: Store, team: Team, name: str, now: datetime, status: Status) -> Submission:
     entered = store.enter(team, name, now)
     store.set_status(entered.id, status)
@@ -77,18 +154,21 @@ def test_a_quota_of_a_day_begins_anew_at_midnight_utc(store: Store) -> None:
     store.enter(team, "c", NOON + timedelta(hours=12))
 
 
+def left(store: Store, team: Team, now: datetime) -> list[tuple[int, int]]:
+    """By each quota of the public phase."""
+    return [*store.quotas_left(team, now)["public"].values()]
+
+
 def test_a_team_knows_what_it_may_still_enter(store: Store) -> None:
     team = opened(store, a_day=3, at_once=1, in_all=4)
     assert store.quotas_left(team, NOON) == {
-        "at once": (1, 1),
-        "today (UTC)": (3, 3),
-        "in this phase": (4, 4),
+        "public": {"at once": (1, 1), "today (UTC)": (3, 3), "in this phase": (4, 4)}
     }
     ended(store, team, "a", NOON, "finished")
     ended(store, team, "b", NOON, "broken")
     store.enter(team, "c", NOON)
-    assert [*store.quotas_left(team, NOON).values()] == [(0, 1), (1, 3), (2, 4)]
-    assert [*store.quotas_left(team, NOON + timedelta(days=1)).values()] == [(0, 1), (3, 3), (2, 4)]
+    assert left(store, team, NOON) == [(0, 1), (1, 3), (2, 4)]
+    assert left(store, team, NOON + timedelta(days=1)) == [(0, 1), (3, 3), (2, 4)]
     store.close_phase("public")
     with raises(EntryRefused, "competition is over"):
         store.quotas_left(team, NOON)
@@ -101,15 +181,15 @@ def test_one_team_may_enter_more_where_the_organiser_allows_it(store: Store) -> 
             ended(store, of, name, NOON, "finished")
     store.allow(team.name, "public", 9, "a mistake")
     store.allow(team.name, "public", 1, "our disk was full")  # the newest counts
-    assert [*store.quotas_left(team, NOON).values()] == [(1, 1), (1, 3), (1, 3)]
-    assert [*store.quotas_left(other, NOON).values()] == [(1, 1), (0, 2), (0, 2)]
+    assert left(store, team, NOON) == [(1, 1), (1, 3), (1, 3)]
+    assert left(store, other, NOON) == [(1, 1), (0, 2), (0, 2)]
     store.enter(team, "c", NOON)
     with raises(EntryRefused, "that wait or play"):
         store.enter(team, "d", NOON)
     with raises(EntryRefused, "2 submissions"):
         store.enter(other, "c", NOON)
     store.allow(team.name, "public", 0, "undone")
-    assert [*store.quotas_left(team, NOON).values()] == [(0, 1), (0, 2), (0, 2)]
+    assert left(store, team, NOON) == [(0, 1), (0, 2), (0, 2)]
 
 
 @pytest.mark.parametrize(

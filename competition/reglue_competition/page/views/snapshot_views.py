@@ -18,7 +18,13 @@ from reglue.errors import UsageError
 from reglue_bench.formatting import count, listed, number, plural, span
 from reglue_bench.results.scoring import is_agents_fault
 from reglue_competition.backup import BACKED_UP
-from reglue_competition.definition import BenchmarkEntry, Definition, PhaseDefinition, Ranking
+from reglue_competition.definition import (
+    BenchmarkEntry,
+    Definition,
+    PhaseDefinition,
+    Ranking,
+    may_overlap,
+)
 from reglue_competition.page.site import Snapshot
 from reglue_competition.page.views import wording
 from reglue_competition.page.views.agent_log import may_read_log
@@ -135,6 +141,9 @@ def phase_view(snapshot: Snapshot, phase: Phase, revealed: Collection[str] = ())
         ),
         commitment=phase.plan_commitment or "",
         is_revealed=phase.name in revealed,
+        is_free=all(
+            may_overlap(phase.kind, each.kind) for each in snapshot.phases if each.state == "open"
+        ),
     )
 
 

@@ -87,6 +87,7 @@ class PhaseView:
     quotas: str
     commitment: str  # empty before it opens
     is_revealed: bool  # what it played can be had
+    is_free: bool  # no phase is open that would have to be closed before this one opens
 
 
 @dataclass(frozen=True, slots=True)
