@@ -97,12 +97,19 @@ class Snapshot:
             case _:
                 return ""
 
+    def freezes_at(self, name: str) -> datetime | None:
+        """From when on a phase's leaderboard stays as it is, until the phase is played.
+
+        None: it does not, or it is played.
+        """
+        return None if self.is_over(name) else self.definition.phase(name).freeze_at
+
     def is_frozen_out(self, submission: Submission) -> bool:
         """Whether a score came after its leaderboard was frozen, and is not shown to others yet."""
-        frozen = self.definition.phase(submission.phase).freeze_at
-        if frozen is None or submission.ended_at is None or submission.ended_at < frozen:
+        frozen = self.freezes_at(submission.phase)
+        if frozen is None or submission.ended_at is None:
             return False
-        return not self.is_over(submission.phase)
+        return not submission.ended_before(frozen)
 
     def of_phase(self, name: str, *statuses: str) -> list[Submission]:
         """A phase's submissions with these statuses, in the order in which they were entered."""
@@ -188,7 +195,7 @@ class Site:
                 self.store,
                 runs,
                 comparisons=comparisons,
-                only={each.id for each in ended},
+                before=self.snapshot.freezes_at(phase.name),
             )
             self._ranked[phase.name] = scored
             for each, why in board.left_out.items():

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from reglue.errors import UsageError
@@ -82,7 +83,7 @@ def leaderboard(
     runs_folder: Path,
     *,
     comparisons: Comparisons | None = None,
-    only: Collection[str] | None = None,
+    before: datetime | None = None,
 ) -> Leaderboard:
     """Rank each team's best or last scored submission, by `ranks.rule`.
 
@@ -93,9 +94,9 @@ def leaderboard(
         runs_folder: Holds the runs, `Submission.folder/INDEX`; teams are compared by their ledgers,
             or by their intervals alone where those are missing.
         comparisons: Of an earlier leaderboard of this phase; new ones are added.
-        only: The ids of the submissions that are in it; None: of all that have a score.
+        before: Only what ended before then is in it; None: all that have a score.
     """
-    scored = _scored(definition, phase, store, runs_folder, only)
+    scored = _scored(definition, phase, store, runs_folder, before)
     benchmarks = scored.benchmarks
     ranked_entries = choose_submissions(scored.entries, benchmarks, definition.ranking.choose)
     comparisons = Comparisons() if comparisons is None else comparisons
@@ -144,10 +145,12 @@ def _scored(
     phase: Phase,
     store: Store,
     runs_folder: Path,
-    only: Collection[str] | None = None,
+    before: datetime | None = None,
 ) -> _Scored:
     of_phase = store.submissions(phase=phase.name, statuses=SCORED)
-    submissions = {each.id: each for each in of_phase if only is None or each.id in only}
+    submissions = {
+        each.id: each for each in of_phase if before is None or each.ended_before(before)
+    }
     results, left_out = _results(store, phase, submissions, runs_folder)
     entered = definition.phase(phase.name).benchmarks
     measures = [_measure(place, results) for place in range(len(entered))]

@@ -103,10 +103,8 @@ def board(snapshot: Snapshot, phase: Phase, withheld: str = "") -> Board:
 
 
 def _freeze(snapshot: Snapshot, phase: Phase) -> str:
-    at = snapshot.definition.phase(phase.name).freeze_at
-    if at is None or snapshot.is_over(phase.name):
-        return ""
-    return wording.freeze(at, datetime.now(UTC))
+    at = snapshot.freezes_at(phase.name)
+    return "" if at is None else wording.freeze(at, datetime.now(UTC))
 
 
 def phase_view(snapshot: Snapshot, phase: Phase, revealed: Collection[str] = ()) -> PhaseView:
