@@ -102,7 +102,8 @@ def advance(
             )
         runs, refused = competition.runs_path, False
         for each in advanced(store.definition(), store, runs, phases[phase], to, now):
-            whose = f"{each.before.team}: {each.before.name!r}"
+            before = each.before.submission
+            whose = f"{before.team}: {before.name!r}, {each.before.how},"
             if each.entered is not None:
                 say(f"{whose} waits in phase {to.name} as {each.entered.id}")
             else:

@@ -23,6 +23,7 @@ PhaseKind: TypeAlias = Literal["practice", "public", "private"]
 Audience: TypeAlias = Literal["public", "after_close", "organiser"]
 AgentsFrom: TypeAlias = Literal["remote", "submitted", "both"]
 PhaseState: TypeAlias = Literal["planned", "open", "closed"]
+Choose: TypeAlias = Literal["best", "last", "team"]
 
 _ORDER: tuple[PhaseKind, ...] = ("practice", "public", "private")
 
@@ -141,7 +142,7 @@ class PlayLimits(_Table):
 class Ranking(_Table):
     """The rules of the leaderboard."""
 
-    choose: Literal["best", "last"] = "best"  # which of a team's scored submissions counts
+    choose: Choose = "best"  # which of a team's scored submissions counts; see below
     ties: Literal["shared", "score"] = "shared"  # whether teams that cannot be told apart share one
     teams: Annotated[int, Field(ge=2, le=MOST_TEAMS)] = 100  # that ranks allow for; see below
 

@@ -26,9 +26,9 @@ _SHARED = (
     "only on these two: p < {p:.1g}, from the cells that both played, where an episode that was "
     "not played to its end counts as the worst. So among {teams} teams that are equally good, any "
     "is called better than another in 5 % of competitions at most. If each team played its own "
-    "cells, p follows from the intervals of their scores. If a team's best submission counts, its "
-    "p is first multiplied by the number of the team's scored submissions, as the best of many "
-    "tries is partly luck."
+    "cells, p follows from the intervals of their scores. If a team's best submission counts, or "
+    "the one that it chooses, its p is first multiplied by the number of the team's scored "
+    "submissions, as the best of many tries is partly luck."
 )
 _MORE = " There are {ranked} teams here, so it happens a little more often."
 _BY_SCORE = (

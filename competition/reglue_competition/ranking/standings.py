@@ -19,6 +19,8 @@ from reglue_competition.definition import Definition
 from reglue_competition.ranking.comparisons import Comparisons
 from reglue_competition.ranking.ranks import Ranked, rank
 from reglue_competition.ranking.scored_submissions import (
+    HOW_CHOSEN,
+    ChosenBy,
     RankedBenchmark,
     ScoredSubmission,
     choose_submissions,
@@ -45,6 +47,7 @@ class Row:
     score: float | None  # the weighted mean over benchmarks
     interval95: Interval | None
     runs: Sequence[RunScore]  # one for each benchmark
+    chosen_by: ChosenBy | None = None  # None: it does not count, by a ruling
     ruling: Ruling | None = None  # why it is not ranked like others
 
     @property
@@ -85,7 +88,7 @@ def leaderboard(
     comparisons: Comparisons | None = None,
     before: datetime | None = None,
 ) -> Leaderboard:
-    """Rank each team's best or last scored submission, by `ranks.rule`.
+    """Rank the scored submission that counts for each team, by `ranks.rule`.
 
     Args:
         definition: The competition's.
@@ -94,21 +97,25 @@ def leaderboard(
         runs_folder: Holds the runs, `Submission.folder/INDEX`; teams are compared by their ledgers,
             or by their intervals alone where those are missing.
         comparisons: Of an earlier leaderboard of this phase; new ones are added.
-        before: Only what ended before then is in it; None: all that have a score.
+        before: Only what ended and was chosen before then counts; None: all that has a score.
     """
     scored = _scored(definition, phase, store, runs_folder, before)
     benchmarks = scored.benchmarks
-    ranked_entries = choose_submissions(scored.entries, benchmarks, definition.ranking.choose)
+    choose = definition.ranking.choose
+    ranked_entries = choose_submissions(scored.entries, benchmarks, choose)
     comparisons = Comparisons() if comparisons is None else comparisons
     comparisons.retain(ranked_entries)
     ranked = rank(ranked_entries, benchmarks, comparisons, definition.ranking)
     comparisons.save()
-    rows = [_row(each, scored.submissions, benchmarks) for each in ranked]
+    rows = [
+        _row(each, scored.submissions, benchmarks, chosen_by=each.entry.chosen_by(choose))
+        for each in ranked
+    ]
     for entry in scored.entries:
         if (ruling := scored.rulings.get(entry.submission)) is not None:
             score, interval = entry.total(benchmarks)
             outside = Ranked(rank=None, entry=entry, score=score, interval95=interval)
-            rows.append(_row(outside, scored.submissions, benchmarks, ruling))
+            rows.append(_row(outside, scored.submissions, benchmarks, ruling=ruling))
     rows.sort(key=_place)
     return Leaderboard(
         phase=phase,
@@ -119,13 +126,24 @@ def leaderboard(
     )
 
 
-def chosen(
-    definition: Definition, phase: Phase, store: Store, runs_folder: Path
-) -> list[Submission]:
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The submission that counts for a team."""
+
+    submission: Submission
+    by: ChosenBy
+
+    @property
+    def how(self) -> str:
+        """`by` in words."""
+        return HOW_CHOSEN[self.by]
+
+
+def chosen(definition: Definition, phase: Phase, store: Store, runs_folder: Path) -> list[Chosen]:
     """The submission that counts for each team on a phase's leaderboard, which is not made."""
-    scored = _scored(definition, phase, store, runs_folder)
-    found = choose_submissions(scored.entries, scored.benchmarks, definition.ranking.choose)
-    return [scored.submissions[each.submission] for each in found]
+    scored, choose = _scored(definition, phase, store, runs_folder), definition.ranking.choose
+    found = choose_submissions(scored.entries, scored.benchmarks, choose)
+    return [Chosen(scored.submissions[e.submission], e.chosen_by(choose)) for e in found]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +173,7 @@ def _scored(
     entered = definition.phase(phase.name).benchmarks
     measures = [_measure(place, results) for place in range(len(entered))]
     rulings, voids = store.rulings(), store.voids(phase.name)
+    choices = store.choices(phase.name, before)
     benchmarks = [
         RankedBenchmark(
             each.benchmark,
@@ -175,6 +194,7 @@ def _scored(
             has_failed=each.status == "failed",
             may_know=may_know,
             standing=rulings[each.id].standing if each.id in rulings else "ranked",
+            is_chosen=choices.get(each.team) == each.id,
         )
         for each in submissions.values()
         if each.id not in left_out
@@ -224,6 +244,8 @@ def _row(
     ranked: Ranked,
     submissions: Mapping[str, Submission],
     benchmarks: Sequence[RankedBenchmark],
+    *,
+    chosen_by: ChosenBy | None = None,
     ruling: Ruling | None = None,
 ) -> Row:
     return Row(
@@ -233,6 +255,7 @@ def _row(
         score=ranked.score,
         interval95=ranked.interval95,
         runs=[run_score(ranked.entry, place, each) for place, each in enumerate(benchmarks)],
+        chosen_by=chosen_by,
         ruling=ruling,
     )
 

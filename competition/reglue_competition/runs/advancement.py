@@ -9,7 +9,7 @@ from pathlib import Path
 
 from reglue.errors import EntryRefused
 from reglue_competition.definition import Definition
-from reglue_competition.ranking import chosen
+from reglue_competition.ranking import Chosen, chosen
 from reglue_competition.store import Phase, Store, Submission
 
 
@@ -17,7 +17,7 @@ from reglue_competition.store import Phase, Store, Submission
 class Advanced:
     """What became of the submission that counts for a team."""
 
-    before: Submission
+    before: Chosen
     entered: Submission | None = None
     why_not: str = ""  # if it was not entered
     is_refused: bool = False  # by the phase's rules, so that somebody should look
@@ -37,16 +37,17 @@ def advance(
     """
     there = {(each.team, each.image) for each in store.submissions(to.name)}
     for each in chosen(definition, before, store, runs_folder):
-        team = store.team(each.team)
-        if each.image is None:
+        submission = each.submission
+        team = store.team(submission.team)
+        if submission.image is None:
             yield Advanced(each, why_not="its agent connects by itself")
         elif team.retired_at is not None:
             yield Advanced(each, why_not="the team is retired")
-        elif (each.team, each.image) in there:
+        elif (submission.team, submission.image) in there:
             yield Advanced(each, why_not=f"it is in phase {to.name} already")
         else:
             try:
-                entered = store.enter(team, each.name, now, image=each.image)
+                entered = store.enter(team, submission.name, now, image=submission.image)
             except EntryRefused as refused:
                 yield Advanced(each, why_not=str(refused), is_refused=True)
             else:

@@ -81,7 +81,7 @@ class Calendar:
             ):
                 entered += each.entered is not None
                 if each.is_refused:
-                    about = {"team": each.before.team}
+                    about = {"team": each.before.submission.team}
                     log.warning("an image is not entered: %s", each.why_not, extra=about)
             self._store.note(_ADVANCED, phase=phase.name, of=before, entered=entered)
             log.info("%d images of phase %s were entered into %s", entered, before, phase.name)

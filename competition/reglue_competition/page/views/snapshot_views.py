@@ -35,7 +35,7 @@ from reglue_competition.page.views.view_models import (
     SubmissionView,
 )
 from reglue_competition.page.views.visibility import Reader
-from reglue_competition.ranking import Leaderboard, Row, result_of_run, rule
+from reglue_competition.ranking import HOW_CHOSEN, Leaderboard, Row, result_of_run, rule
 from reglue_competition.store import (
     SCORED,
     UNFINISHED,
@@ -236,6 +236,8 @@ def submission_view(
             for place, name in enumerate(names)
         ],
         ruling=_ruling(ruling),
+        counts=_counts(snapshot, submission, row, is_owners=is_owners),
+        may_choose=reader == "team" and _may_choose(snapshot, submission),
         may_cancel=reader == "organiser" and submission.status in UNFINISHED,
         may_withdraw=reader == "team"
         and submission.status in SCORED
@@ -343,6 +345,32 @@ def _rank(row: Row, rows: Sequence[Row]) -> str:
     if row.rank is None:
         return "–"
     return f"{row.rank}, shared" if _is_shared(row, rows) else str(row.rank)
+
+
+def _counts(snapshot: Snapshot, submission: Submission, row: Row | None, *, is_owners: bool) -> str:
+    """Why it counts for its team, where teams choose; empty: it does not.
+
+    Its team and the organiser see the newest choice, also while the leaderboard is frozen.
+    """
+    if snapshot.definition.ranking.choose != "team":
+        return ""
+    choice = snapshot.choices.get(submission.phase, {}).get(submission.team)
+    if is_owners and choice is not None and choice not in snapshot.rulings:
+        return HOW_CHOSEN["team"] if choice == submission.id else ""
+    return HOW_CHOSEN[row.chosen_by] if row and row.chosen_by else ""
+
+
+def _may_choose(snapshot: Snapshot, submission: Submission) -> bool:
+    """Whether its team may choose it now."""
+    phase = snapshot.phase(submission.phase)
+    return (
+        snapshot.definition.ranking.choose == "team"
+        and submission.status in SCORED
+        and submission.id not in snapshot.rulings
+        and snapshot.choices.get(submission.phase, {}).get(submission.team) != submission.id
+        and phase is not None
+        and phase.state == "open"
+    )
 
 
 def _is_shared(row: Row, rows: Sequence[Row]) -> bool:
