@@ -177,9 +177,9 @@ def export(
     """Write what the database holds: submissions, runs, teams, tokens' ids, events.
 
     No token or secret is in it. The table opens in any spreadsheet; its columns are those of
-    submissions, then those of runs. A leaderboard's are rank, team, score, its 95 % interval, the
-    submission that counts, what was ruled on it and how it was chosen, then the score, interval and
-    transcript's SHA-256 of each benchmark.
+    submissions, then those of runs. A leaderboard's are rank, team, score (or mean_rank), its 95 %
+    interval, the submission that counts, what was ruled on it and how it was chosen, then the
+    score, interval and transcript's SHA-256 of each benchmark.
 
     reglue competition export my-comp --csv --out runs.csv
 
@@ -294,7 +294,8 @@ def write_board(store: Store, name: str, runs: Path, file: TextIO) -> None:
     if name not in phases:
         raise UnknownName("phase", name, phases)
     board = leaderboard(store.definition(), phases[name], store, runs)
-    of_total = [*("rank", "team", "score", "low", "high"), *("submission", "name", "entered")]
+    total = board.total.replace(" ", "_")
+    of_total = [*("rank", "team", total, "low", "high"), *("submission", "name", "entered")]
     of_total += ["standing", "why", "chosen_by"]
     of_run = ("benchmark", "score", "low", "high", "transcript_sha256")
     places = range(1, len(board.benchmarks) + 1)

@@ -19,6 +19,7 @@ from reglue_competition.definition.models import (
     PlayLimits,
     Quotas,
     Ranking,
+    Total,
 )
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "PlayLimits",
     "Quotas",
     "Ranking",
+    "Total",
     "changes",
     "entry_settings",
     "read_definition",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,9 +14,9 @@ from reglue_bench.results.learning import with_failed_runs
 from reglue_bench.results.result import Measure, Result, parse_result
 from reglue_bench.run_folder import LEDGER
 from reglue_bench.statistics import Interval
-from reglue_competition.definition import Definition
+from reglue_competition.definition import Definition, Total
 from reglue_competition.ranking.comparisons import Comparisons
-from reglue_competition.ranking.ranks import Ranked, rank
+from reglue_competition.ranking.ranks import Ranked, best_first, rank
 from reglue_competition.ranking.scored_submissions import (
     HOW_CHOSEN,
     ChosenBy,
@@ -44,8 +43,8 @@ class Row:
     rank: int | None  # from 1, may be shared; None: it has no score, or is not ranked
     team: str
     submission: Submission  # with how many of its team's are broken
-    score: float | None  # the weighted mean over benchmarks
-    interval95: Interval | None
+    score: float | None  # its total: the weighted mean over benchmarks, of scores or of ranks
+    interval95: Interval | None  # None: unknown, or of a mean rank
     runs: Sequence[RunScore]  # one for each benchmark
     chosen_by: ChosenBy | None = None  # None: it does not count, by a ruling
     ruling: Ruling | None = None  # why it is not ranked like others
@@ -69,6 +68,7 @@ class Leaderboard:
     benchmarks: Sequence[RankedBenchmark]
     measures: Sequence[Measure | None]  # of each benchmark; None: not played yet
     rows: Sequence[Row]
+    total: Total  # what the rows' `score` is
     left_out: Mapping[str, str]
     """Why submissions are not in it although they have a score, by their ids: their results cannot
     be read."""
@@ -76,7 +76,9 @@ class Leaderboard:
     @property
     def is_rate(self) -> bool:
         """Whether totals are shares: of success, or of the way from the worst score to the best."""
-        return all(each.is_rate or each.scale or each.void for each in self.benchmarks)
+        return self.total == "score" and all(
+            each.is_rate or each.scale or each.void for each in self.benchmarks
+        )
 
 
 def leaderboard(
@@ -101,11 +103,11 @@ def leaderboard(
     """
     scored = _scored(definition, phase, store, runs_folder, before)
     benchmarks = scored.benchmarks
-    choose = definition.ranking.choose
+    ranking, choose = definition.ranking, definition.ranking.choose
     ranked_entries = choose_submissions(scored.entries, benchmarks, choose)
     comparisons = Comparisons() if comparisons is None else comparisons
     comparisons.retain(ranked_entries)
-    ranked = rank(ranked_entries, benchmarks, comparisons, definition.ranking)
+    ranked = rank(ranked_entries, benchmarks, comparisons, ranking)
     comparisons.save()
     rows = [
         _row(each, scored.submissions, benchmarks, chosen_by=each.entry.chosen_by(choose))
@@ -113,15 +115,17 @@ def leaderboard(
     ]
     for entry in scored.entries:
         if (ruling := scored.rulings.get(entry.submission)) is not None:
-            score, interval = entry.total(benchmarks)
+            # It has no rank on any benchmark, so no mean of them.
+            score, interval = entry.total(benchmarks) if ranking.total == "score" else (None, None)
             outside = Ranked(rank=None, entry=entry, score=score, interval95=interval)
             rows.append(_row(outside, scored.submissions, benchmarks, ruling=ruling))
-    rows.sort(key=_place)
+    rows.sort(key=lambda row: (row.is_struck, best_first(row.score, ranking)))
     return Leaderboard(
         phase=phase,
         benchmarks=benchmarks,
         measures=scored.measures,
         rows=rows,
+        total=ranking.total,
         left_out=scored.left_out,
     )
 
@@ -233,11 +237,6 @@ def result_of_run(run: Run) -> Result:
 def _measure(place: int, results: Mapping[str, Mapping[int, Result]]) -> Measure | None:
     """A benchmark's measure, from any run of it."""
     return next((of[place].measure for of in results.values() if place in of), None)
-
-
-def _place(row: Row) -> tuple[bool, float]:
-    """By score, as ranks are; what does not count comes last."""
-    return row.is_struck, math.inf if row.score is None else -row.score
 
 
 def _row(

@@ -18,7 +18,13 @@ from reglue.errors import UsageError
 from reglue_bench.formatting import count, listed, number, plural, span
 from reglue_bench.results.scoring import is_agents_fault
 from reglue_competition.backup import BACKED_UP
-from reglue_competition.definition import BenchmarkEntry, Definition, PhaseDefinition, Ranking
+from reglue_competition.definition import (
+    BenchmarkEntry,
+    Definition,
+    PhaseDefinition,
+    Ranking,
+    Total,
+)
 from reglue_competition.page.site import Snapshot
 from reglue_competition.page.views import wording
 from reglue_competition.page.views.charts import bar, scale
@@ -84,7 +90,7 @@ def board(snapshot: Snapshot, phase: Phase, withheld: str = "") -> Board:
     ranked = [row for row in rows if row.rank is not None]
     plays = snapshot.of_phase(phase.name, "playing")
     waits = snapshot.of_phase(phase.name, "waiting")
-    spreads = ((row.score, row.interval95) for row in rows)
+    spreads = [(row.score, row.interval95) for row in rows if ranking.total == "score"]
     is_rate = leaderboard is None or leaderboard.is_rate
     is_scaled = any(each.scale for each in snapshot.definition.phase(phase.name).benchmarks)
     low, high = scale(spreads, is_rate=is_rate and not is_scaled)
@@ -113,7 +119,7 @@ def phase_view(snapshot: Snapshot, phase: Phase, revealed: Collection[str] = ())
     names = benchmark_names(snapshot.definition, definition)
     voids = snapshot.voids.get(phase.name, {})
     counted = [each for place, each in enumerate(definition.benchmarks) if place not in voids]
-    total = sum(each.weight for each in counted)
+    total, of = sum(each.weight for each in counted), snapshot.definition.ranking.total
     quotas = snapshot.definition.quotas_of(definition)
     limits = ((quotas.a_day, "a day"), (quotas.at_once, "at once"), (quotas.in_all, "in all"))
     return PhaseView(
@@ -124,7 +130,7 @@ def phase_view(snapshot: Snapshot, phase: Phase, revealed: Collection[str] = ())
         opens=wording.minute(phase.opens_at),
         closes=wording.minute(phase.closes_at),
         benchmarks=[
-            name + _share(each, total, voids.get(place), is_alone=len(names) == 1)
+            name + _share(each, total, voids.get(place), of=of, is_alone=len(names) == 1)
             for place, (name, each) in enumerate(zip(names, definition.benchmarks, strict=True))
         ],
         quotas=listed(
@@ -135,11 +141,13 @@ def phase_view(snapshot: Snapshot, phase: Phase, revealed: Collection[str] = ())
     )
 
 
-def _share(entry: BenchmarkEntry, total: float, void: str | None, *, is_alone: bool) -> str:
-    """What a benchmark's score is to the total of all weights; empty if it is the total."""
+def _share(
+    entry: BenchmarkEntry, total: float, void: str | None, *, of: Total, is_alone: bool
+) -> str:
+    """What a benchmark's weight is to the `total` of all; empty if it is the total."""
     if void is not None:
         return f", void: {void}"
-    share = "" if is_alone else f", {100 * entry.weight / total:.3g} % of the score"
+    share = "" if is_alone else f", {100 * entry.weight / total:.3g} % of the {of}"
     if entry.scale is None:
         return share
     return f"{share}, where {number(entry.scale[0])} is 0 and {number(entry.scale[1])} is 1"
@@ -381,6 +389,8 @@ def _verdict(ranked: Sequence[Row], ranking: Ranking) -> str:
     first = [row.team for row in ranked if row.rank == 1]
     if len(ranked) < 2:
         return ""
+    if ranking.total == "mean rank":
+        return f"{first[0]} has the lowest mean rank."
     if ranking.ties == "score":
         return f"{first[0]} has the highest score."
     if len(first) == 1:
