@@ -115,9 +115,9 @@ def status(folder: Folder, json: AsJson = False) -> None:
     for each in submissions:
         if (ruling := rulings.get(each.id)) is not None:
             say(f"{each.id}: {ruling.standing}, {printable(each.team)}: {ruling.why}")
-    for each in chosen:
-        if each.by == "team":
-            say(f"{each.submission.id}: {each.how}, {printable(each.submission.team)}")
+    for choice in chosen:
+        if choice.by == "team":
+            say(f"{choice.submission.id}: {choice.how}, {printable(choice.submission.team)}")
     for name, of in voids.items():
         for number, why in _numbered(of).items():
             say(f"{name}: benchmark {number} is void: {why}")
