@@ -23,6 +23,7 @@ from reglue_bench.cli.shared_flags import AsJson
 from reglue_competition.cli.common import Folder, format_date, print_json, print_table, read_folder
 
 if TYPE_CHECKING:
+    from reglue_competition.ranking import Chosen
     from reglue_competition.store import Phase, Run, Store, Submission
 
 _PAGE = 1000  # events that are read at once
@@ -44,6 +45,7 @@ def status(folder: Folder, json: AsJson = False) -> None:
     competition = read_folder(folder)
     with competition.store() as store:
         phases, submissions, rulings = store.phases(), store.submissions(), store.rulings()
+        chosen = _chosen_by_teams(store, competition.runs_path)
         voids = {each.name: store.voids(each.name) for each in phases}
         now = datetime.now(UTC)
         opened = [each.name for each in store.phases_open_at(now)]
@@ -82,6 +84,7 @@ def status(folder: Folder, json: AsJson = False) -> None:
                     for each in submissions
                     if each.id in rulings
                 ],
+                "chosen": list(map(_chosen_to_json, chosen)),
             }
         )
         return
@@ -112,6 +115,9 @@ def status(folder: Folder, json: AsJson = False) -> None:
     for each in submissions:
         if (ruling := rulings.get(each.id)) is not None:
             say(f"{each.id}: {ruling.standing}, {printable(each.team)}: {ruling.why}")
+    for choice in chosen:
+        if choice.by == "team":
+            say(f"{choice.submission.id}: {choice.how}, {printable(choice.submission.team)}")
     for name, of in voids.items():
         for number, why in _numbered(of).items():
             say(f"{name}: benchmark {number} is void: {why}")
@@ -172,9 +178,9 @@ def export(
     """Write what the database holds: submissions, runs, teams, tokens' ids, events.
 
     No token or secret is in it. The table opens in any spreadsheet; its columns are those of
-    submissions, then those of runs. A leaderboard's are rank, team, score, its 95 % interval, the
-    submission that counts and what was ruled on it, then the score, interval and transcript's
-    SHA-256 of each benchmark.
+    submissions, then those of runs. A leaderboard's are rank, team, score (or mean_rank), its 95 %
+    interval, the submission that counts, what was ruled on it and how it was chosen, then the
+    score, interval and transcript's SHA-256 of each benchmark.
 
     reglue competition export my-comp --csv --out runs.csv
 
@@ -197,7 +203,7 @@ def export(
         elif csv:
             write_csv(store, text)
         else:
-            text.write(json_text.dumps(export_all(store), indent=1) + "\n")
+            text.write(json_text.dumps(export_all(store, competition.runs_path), indent=1) + "\n")
     if out is None:
         with product():
             print(text.getvalue(), end="")
@@ -237,8 +243,11 @@ def events(
             time.sleep(_FOLLOW_S)
 
 
-def export_all(store: Store) -> dict[str, Any]:
-    """Everything except the tokens' hashes; dates are ISO 8601, in UTC."""
+def export_all(store: Store, runs: Path) -> dict[str, Any]:
+    """Everything except the tokens' hashes; dates are ISO 8601, in UTC.
+
+    `runs` is the folder of all submissions' runs.
+    """
     return {
         "definition": store.definition().model_dump(mode="json"),
         "phases": [to_json(each) for each in store.phases()],
@@ -247,6 +256,7 @@ def export_all(store: Store) -> dict[str, Any]:
         "submissions": [to_json(each) for each in store.submissions()],
         "runs": [to_json(each) for each in store.runs()],
         "rulings": {key: to_json(each) for key, each in store.rulings().items()},
+        "chosen": list(map(_chosen_to_json, _chosen_by_teams(store, runs))),
         "events": _events(store),
     }
 
@@ -285,8 +295,9 @@ def write_board(store: Store, name: str, runs: Path, file: TextIO) -> None:
     if name not in phases:
         raise UnknownName("phase", name, phases)
     board = leaderboard(store.definition(), phases[name], store, runs)
-    of_total = [*("rank", "team", "score", "low", "high"), *("submission", "name", "entered")]
-    of_total += ["standing", "why"]
+    total = board.total.replace(" ", "_")
+    of_total = [*("rank", "team", total, "low", "high"), *("submission", "name", "entered")]
+    of_total += ["standing", "why", "chosen_by"]
     of_run = ("benchmark", "score", "low", "high", "transcript_sha256")
     places = range(1, len(board.benchmarks) + 1)
     writer = csv.writer(file, lineterminator="\n")
@@ -296,6 +307,7 @@ def write_board(store: Store, name: str, runs: Path, file: TextIO) -> None:
         cells: list[object] = [row.rank, row.team, row.score, *(row.interval95 or (None, None))]
         cells += [of.id, of.name, of.queued_at]
         cells += [row.ruling.standing, row.ruling.why] if row.ruling else ["ranked", ""]
+        cells += [row.chosen_by]
         for index, (benchmark, run) in enumerate(zip(board.benchmarks, row.runs, strict=True)):
             low, high = run.interval95 or (None, None)
             cells += [benchmark.name, run.score, low, high, hashes.get(index)]
@@ -306,6 +318,23 @@ def _hashes(store: Store, submission: Submission) -> dict[int, str | None]:
     """Of the transcripts of its runs, by the index of the benchmark."""
     runs = store.runs(submission.id, with_results=False)
     return {run.index: run.transcript_sha256 for run in runs}
+
+
+def _chosen_by_teams(store: Store, runs: Path) -> list[Chosen]:
+    """What counts for each team, phase by phase, where teams choose; else nothing."""
+    from reglue_competition.ranking import chosen
+
+    definition = store.definition()
+    if definition.ranking.choose != "team":
+        return []
+    begun = [each for each in store.phases() if each.state != "planned"]
+    return [each for phase in begun for each in chosen(definition, phase, store, runs)]
+
+
+def _chosen_to_json(chosen: Chosen) -> dict[str, str]:
+    submission = chosen.submission
+    about = {"team": submission.team, "phase": submission.phase, "submission": submission.id}
+    return about | {"by": chosen.by}
 
 
 def _numbered(voids: Mapping[int, str]) -> dict[int, str]:

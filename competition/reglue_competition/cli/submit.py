@@ -119,7 +119,8 @@ def advance(
             )
         runs, refused = competition.runs_path, False
         for each in advanced(store.definition(), store, runs, phases[phase], to, now, every=every):
-            whose = f"{each.before.team}: {each.before.name!r}"
+            how = f", {each.how}," if each.how else ""
+            whose = f"{each.before.team}: {each.before.name!r}{how}"
             if each.entered is not None:
                 say(f"{whose} waits in phase {to.name} as {each.entered.id}")
             else:

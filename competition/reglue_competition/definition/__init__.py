@@ -9,6 +9,7 @@ from reglue_competition.definition.models import (
     AgentsSee,
     Bars,
     BenchmarkEntry,
+    Choose,
     Definition,
     ImageLimits,
     PageDefinition,
@@ -18,6 +19,7 @@ from reglue_competition.definition.models import (
     PlayLimits,
     Quotas,
     Ranking,
+    Total,
     may_overlap,
 )
 
@@ -27,6 +29,7 @@ __all__ = [
     "AgentsSee",
     "Bars",
     "BenchmarkEntry",
+    "Choose",
     "Definition",
     "ImageLimits",
     "PageDefinition",
@@ -36,6 +39,7 @@ __all__ = [
     "PlayLimits",
     "Quotas",
     "Ranking",
+    "Total",
     "changes",
     "entry_settings",
     "may_overlap",

@@ -23,6 +23,8 @@ PhaseKind: TypeAlias = Literal["practice", "public", "private"]
 Audience: TypeAlias = Literal["public", "after_close", "organiser"]
 AgentsFrom: TypeAlias = Literal["remote", "submitted", "both"]
 PhaseState: TypeAlias = Literal["planned", "open", "closed"]
+Choose: TypeAlias = Literal["best", "last", "team"]
+Total: TypeAlias = Literal["score", "mean rank"]
 
 _ORDER: tuple[PhaseKind, ...] = ("practice", "public", "private")
 
@@ -73,7 +75,7 @@ class BenchmarkEntry(_Table):
     """A benchmark of a phase."""
 
     benchmark: str  # as `reglue bench` takes it; files are relative to the competition's folder
-    weight: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0  # of its score in the mean
+    weight: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0  # in the mean over benchmarks
     scale: Scale | None = None  # [worst, best] score: 0 and 1 in the total; see below
     options: dict[str, JsonValue] = {}  # what is played: num_episodes, slots, …
     admit: Bars = Bars()  # before it is opened
@@ -148,9 +150,26 @@ class PlayLimits(_Table):
 class Ranking(_Table):
     """The rules of the leaderboard."""
 
-    choose: Literal["best", "last"] = "best"  # which of a team's scored submissions counts
+    choose: Choose = "best"  # which of a team's scored submissions counts; see below
+    total: Total = "score"  # over a phase's benchmarks: the mean of scores, or of ranks; see below
     ties: Literal["shared", "score"] = "shared"  # whether teams that cannot be told apart share one
     teams: Annotated[int, Field(ge=2, le=MOST_TEAMS)] = 100  # that ranks allow for; see below
+
+    @model_validator(mode="after")
+    def _mean_ranks_are_ordered(self) -> Self:
+        if self.total == "score":
+            return self
+        if self.choose == "best":
+            raise ValueError(
+                'got total = "mean rank" with choose = "best", wanted "last" or "team": a team\'s '
+                "best rank depends on what the others choose"
+            )
+        if self.ties == "shared":
+            raise ValueError(
+                'got total = "mean rank" with ties = "shared", wanted "score": nothing says by how '
+                "much mean ranks differ by chance"
+            )
+        return self
 
 
 class AgentsSee(_Table):
@@ -244,6 +263,16 @@ class Definition(_Table):
                     f"phase {phase.name}: got images_from = {phase.images_from!r}, wanted a phase "
                     "that takes images and closes before it opens: "
                     f"{', '.join(before) or 'there is none'}"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _ranks_have_no_scale(self) -> Self:
+        for phase in self.phases:
+            if self.ranking.total == "mean rank" and any(each.scale for each in phase.benchmarks):
+                raise ValueError(
+                    f'phase {phase.name}: got scale, and ranking.total = "mean rank"; wanted no '
+                    "scale, as only the order of scores counts there"
                 )
         return self
 

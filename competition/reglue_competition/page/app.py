@@ -139,6 +139,7 @@ class Page:
             limits=limits(definition.play),
             meanings=wording.MEANINGS,
             rule=rule(definition.ranking),
+            counts=wording.COUNTS[definition.ranking.choose],
             phases=self._phases(),
             agents=[(each.name, wording.AGENTS[each.agents]) for each in definition.phases],
             container=(

@@ -41,6 +41,7 @@ class Forms:
             Route("/team/tokens", self._revoke_others, methods=["POST"]),
             Route("/submissions/{submission}/appeals", self._appeal, methods=["POST"]),
             Route("/submissions/{submission}/withdrawal", self._withdraw, methods=["POST"]),
+            Route("/submissions/{submission}/choice", self._choose, methods=["POST"]),
         ]
 
     async def read(self, request: Request) -> Mapping[str, str]:
@@ -111,6 +112,13 @@ class Forms:
         return await self._carry_out(
             lambda: self._site.store.rule(submission.id, "withdrawn", text, team=team),
             f"/submissions/{submission.id}",
+        )
+
+    async def _choose(self, request: Request) -> Response:
+        """Let a team's own score count for it."""
+        _, team, submission = await self._of_submissions_team(request)
+        return await self._carry_out(
+            lambda: self._site.store.choose(submission.id, team), f"/submissions/{submission.id}"
         )
 
     async def _answer(self, request: Request) -> Response:

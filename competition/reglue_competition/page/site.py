@@ -40,7 +40,7 @@ _EVENTS_AT_ONCE = 500
 _EVENTS_SHOWN = 200
 _RUNS_KEPT = 300  # submissions'
 
-_Scored = frozenset[tuple[object, ...]]  # submissions, how they ended, what was ruled
+_Scored = frozenset[object]  # the freeze, submissions, how they ended, what was ruled and chosen
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,7 @@ class Snapshot:
     submissions: Mapping[str, Submission] = field(default_factory=lambda: MappingProxyType({}))
     rulings: Mapping[str, Ruling] = field(default_factory=lambda: MappingProxyType({}))
     voids: Mapping[str, Mapping[int, str]] = field(default_factory=lambda: MappingProxyType({}))
+    choices: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))
     boards: Mapping[str, Leaderboard] = field(default_factory=lambda: MappingProxyType({}))
     events: Sequence[Event] = ()  # the newest first, as all here
     news: Sequence[News] = ()
@@ -100,12 +101,19 @@ class Snapshot:
             case _:
                 return ""
 
+    def freezes_at(self, name: str) -> datetime | None:
+        """From when on a phase's leaderboard stays as it is, until the phase is played.
+
+        None: it does not, or it is played.
+        """
+        return None if self.is_over(name) else self.definition.phase(name).freeze_at
+
     def is_frozen_out(self, submission: Submission) -> bool:
         """Whether a score came after its leaderboard was frozen, and is not shown to others yet."""
-        frozen = self.definition.phase(submission.phase).freeze_at
-        if frozen is None or submission.ended_at is None or submission.ended_at < frozen:
+        frozen = self.freezes_at(submission.phase)
+        if frozen is None or submission.ended_at is None:
             return False
-        return not self.is_over(submission.phase)
+        return not submission.ended_before(frozen)
 
     def of_phase(self, name: str, *statuses: str) -> list[Submission]:
         """A phase's submissions with these statuses, in the order in which they were entered."""
@@ -165,33 +173,21 @@ class Site:
 
     def rank(self) -> None:
         """Update the leaderboard of each phase in which a submission has ended."""
-        for phase in self.snapshot.phases:
-            ended = [
-                each
-                for each in self.snapshot.of_phase(phase.name, *SCORED)
-                if not self.snapshot.is_frozen_out(each)
-            ]
-            rulings, voids = self.snapshot.rulings, self.snapshot.voids.get(phase.name, {})
-            scored = frozenset(
-                [
-                    *((e.id, e.status, e.ended_at, e.broken, rulings.get(e.id)) for e in ended),
-                    *voids.items(),
-                ]
-            )
+        snapshot = self.snapshot
+        for phase in snapshot.phases:
+            scored = _scored(snapshot, phase.name)
             if phase.state == "planned" or self._ranked.get(phase.name) == scored:
                 continue
             if (comparisons := self._comparisons.get(phase.name)) is None:
                 file = self.folder / COMPARISONS / f"{phase.name}.jsonl"
                 comparisons = self._comparisons[phase.name] = Comparisons(file)
-            definition = self.snapshot.definition
-            runs = self.folder / "runs"
             board = leaderboard(
-                definition,
+                snapshot.definition,
                 phase,
                 self.store,
-                runs,
+                self.folder / "runs",
                 comparisons=comparisons,
-                only={each.id for each in ended},
+                before=snapshot.freezes_at(phase.name),
             )
             self._ranked[phase.name] = scored
             for each, why in board.left_out.items():
@@ -236,6 +232,7 @@ class Site:
             submissions=MappingProxyType(found),
             rulings=MappingProxyType(self.store.rulings()),
             voids=MappingProxyType({each.name: self.store.voids(each.name) for each in phases}),
+            choices=MappingProxyType({each.name: self.store.choices(each.name) for each in phases}),
             events=tuple(self._events),
             news=tuple(self.store.news()),
             at=now,
@@ -261,3 +258,17 @@ class Site:
     def _again(self, work: Callable[[], None]) -> None:
         while not self._stop.wait(self._renew_s):
             work()
+
+
+def _scored(snapshot: Snapshot, phase: str) -> _Scored:
+    """What a phase's leaderboard depends on."""
+    ended = [e for e in snapshot.of_phase(phase, *SCORED) if not snapshot.is_frozen_out(e)]
+    rulings = snapshot.rulings
+    return frozenset(
+        [
+            snapshot.freezes_at(phase),
+            *((e.id, e.status, e.ended_at, e.broken, rulings.get(e.id)) for e in ended),
+            *snapshot.voids.get(phase, {}).items(),
+            *snapshot.choices.get(phase, {}).items(),
+        ]
+    )

@@ -83,7 +83,8 @@ def plan_phase(
         _plan_benchmark(definition, phase, number, secret, folder)
         for number in range(len(phase.benchmarks))
     ]
-    _check_units(phase, planned)
+    if definition.ranking.total == "score":
+        _check_units(phase, planned)
     return planned
 
 
@@ -97,7 +98,8 @@ def _check_units(phase: PhaseDefinition, planned: Sequence[PlannedBenchmark]) ->
             raise UsageError(
                 f"phase {phase.name}, benchmark {number} ({each.entry.benchmark}): is scored by "
                 "returns, which do not add up with the scores of others: give it scale = [WORST, "
-                "BEST], such as what `admit` prints for a random agent and for your reference"
+                "BEST], such as what `admit` prints for a random agent and for your reference, or "
+                'let ranking.total = "mean rank" add no scores'
             )
 
 

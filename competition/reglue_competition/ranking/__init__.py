@@ -6,11 +6,14 @@
 from reglue_competition.ranking.comparisons import Comparisons
 from reglue_competition.ranking.ranks import Ranked, rank, rule
 from reglue_competition.ranking.scored_submissions import (
+    HOW_CHOSEN,
+    ChosenBy,
     RankedBenchmark,
     ScoredSubmission,
     choose_submissions,
 )
 from reglue_competition.ranking.standings import (
+    Chosen,
     Leaderboard,
     Row,
     RunScore,
@@ -20,6 +23,9 @@ from reglue_competition.ranking.standings import (
 )
 
 __all__ = [
+    "HOW_CHOSEN",
+    "Chosen",
+    "ChosenBy",
     "Comparisons",
     "Leaderboard",
     "Ranked",

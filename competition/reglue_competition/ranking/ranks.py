@@ -1,4 +1,4 @@
-"""Shared ranks: teams without a significant difference have the same one."""
+"""Ranks of teams, by their totals: shared by those without a significant difference, or not."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from reglue_bench.measures.compare import Difference
 from reglue_bench.statistics import Interval
 from reglue_competition.definition import Ranking
 from reglue_competition.ranking.comparisons import Comparisons
+from reglue_competition.ranking.mean_ranks import mean_ranks
 from reglue_competition.ranking.scored_submissions import RankedBenchmark, ScoredSubmission
 
 LEVEL = 0.05
@@ -26,19 +27,28 @@ _SHARED = (
     "only on these two: p < {p:.1g}, from the cells that both played, where an episode that was "
     "not played to its end counts as the worst. So among {teams} teams that are equally good, any "
     "is called better than another in 5 % of competitions at most. If each team played its own "
-    "cells, p follows from the intervals of their scores. If a team's best submission counts, its "
-    "p is first multiplied by the number of the team's scored submissions, as the best of many "
-    "tries is partly luck."
+    "cells, p follows from the intervals of their scores. If a team's best submission counts, or "
+    "the one that it chooses, its p is first multiplied by the number of the team's scored "
+    "submissions, as the best of many tries is partly luck."
 )
 _MORE = " There are {ranked} teams here, so it happens a little more often."
 _BY_SCORE = (
     "Teams are ranked by their score; of two with the same one, that whose submission was entered "
     "first is above. Where the intervals of two teams overlap, their order may be luck."
 )
+_BY_MEAN_RANK = (
+    "A mean rank is the weighted mean, over the benchmarks, of a team's rank on each among the "
+    "teams on this leaderboard, so it depends on who else is here; 1 is the best. On a benchmark "
+    "equal scores share the mean of their ranks, and a run without a score is the last. Of two "
+    "teams with the same mean rank, that whose submission was entered first is above. How much of "
+    "their order is luck is not known."
+)
 
 
 def rule(ranking: Ranking, ranked: int = 0) -> str:
     """How ranks are made, as the page explains it; `ranked` teams are on the board."""
+    if ranking.total == "mean rank":
+        return _BY_MEAN_RANK
     if ranking.ties == "score":
         return _BY_SCORE
     text = _SHARED.format(p=level_of_a_pair(ranking.teams), teams=ranking.teams)
@@ -71,8 +81,8 @@ class Ranked:
 
     rank: int | None  # from 1, may be shared; None: it has no score
     entry: ScoredSubmission
-    score: float | None
-    interval95: Interval | None
+    score: float | None  # its total
+    interval95: Interval | None  # None: unknown, or of a mean rank
 
 
 def rank(
@@ -81,12 +91,14 @@ def rank(
     comparisons: Comparisons,
     ranking: Ranking,
 ) -> list[Ranked]:
-    """Rank submissions by `rule`, the best first; within a rank by score, then by time."""
-    totals = [entry.total(benchmarks) for entry in entries]
+    """Rank submissions by `rule`, the best first; within a rank by total, then by time."""
+    totals = _totals(entries, benchmarks, ranking)
     scores = {place: score for place, (score, _) in enumerate(totals) if score is not None}
     if ranking.ties == "score":
-        by_score = sorted(scores, key=lambda place: (-scores[place], *_entered(entries[place])))
-        ranks = {place: rank for rank, place in enumerate(by_score, 1)}
+        ordered = sorted(
+            scores, key=lambda at: (best_first(scores[at], ranking), *_entered(entries[at]))
+        )
+        ranks = {place: rank for rank, place in enumerate(ordered, 1)}
     else:
         scored = [entries[place] for place in scores]
         differences = _compare_all(scored, benchmarks, comparisons)
@@ -100,7 +112,24 @@ def rank(
         Ranked(rank=ranks.get(place), entry=entry, score=score, interval95=interval)
         for place, (entry, (score, interval)) in enumerate(zip(entries, totals, strict=True))
     ]
-    return sorted(ranked, key=_order)
+    return sorted(ranked, key=lambda each: _order(each, ranking))
+
+
+def best_first(total: float | None, ranking: Ranking) -> float:
+    """A key that sorts totals, the best first, and what has none last."""
+    if total is None:
+        return math.inf
+    return total if ranking.total == "mean rank" else -total
+
+
+def _totals(
+    entries: Sequence[ScoredSubmission],
+    benchmarks: Sequence[RankedBenchmark],
+    ranking: Ranking,
+) -> list[tuple[float | None, Interval | None]]:
+    if ranking.total == "mean rank":
+        return [(each, None) for each in mean_ranks(entries, benchmarks)]
+    return [entry.total(benchmarks) for entry in entries]
 
 
 def _compare_all(
@@ -143,9 +172,9 @@ def _ranks(scores: Sequence[float], better: Sequence[int]) -> list[int]:
     ]
 
 
-def _order(each: Ranked) -> tuple[float, float, float, str]:
-    rank = float("inf") if each.rank is None else each.rank
-    return rank, -(each.score or 0.0), *_entered(each.entry)
+def _order(each: Ranked, ranking: Ranking) -> tuple[float, float, float, str]:
+    rank = math.inf if each.rank is None else each.rank
+    return rank, best_first(each.score, ranking), *_entered(each.entry)
 
 
 def _entered(entry: ScoredSubmission) -> tuple[float, str]:

@@ -6,15 +6,27 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from reglue_bench.float_range import unit_of, within
 from reglue_bench.results.result import Result
 from reglue_bench.statistics import Interval
+from reglue_competition.definition import Choose
 from reglue_competition.store import Standing
 
 Spread = tuple[float, Interval | None]
 """A score and its 95 % interval; None: too little is known of how it varies."""
+
+ChosenBy: TypeAlias = Literal["best", "last", "team", "default"]
+"""Why a submission counts for its team; `default`: the last, as its team has chosen none."""
+
+HOW_CHOSEN: Mapping[ChosenBy, str] = {
+    "best": "its best",
+    "last": "its last",
+    "team": "chosen by the team",
+    "default": "its last, as the team has chosen none",
+}
+"""These in words."""
 
 NOTHING_PLAYED: Spread = (0.0, (0.0, 0.0))
 """A rate of which nothing was played: every planned episode counts as failure, for certain."""
@@ -55,10 +67,11 @@ class ScoredSubmission:
     submission: str  # its id
     order: float  # when it was entered, seconds: which of a team's is the last
     results: Mapping[int, Result]
-    tries: int = 1  # submissions of its team that it was chosen from as the best
+    tries: int = 1  # submissions of its team that it was chosen from by their scores
     has_failed: bool = False  # its own fault ended it: what is missing counts as failure
     may_know: frozenset[str] = frozenset()  # what benchmarks hide and this phase tells everybody
     standing: Standing = "ranked"
+    is_chosen: bool = False  # by its team, of all of its submissions
 
     @property
     def is_comparable(self) -> bool:
@@ -69,6 +82,10 @@ class ScoredSubmission:
         is_whole = self.has_failed or all(each.complete for each in plays)
         is_privileged = not all(self.may_know.issuperset(each.privileged) for each in plays)
         return bool(plays) and is_whole and not is_privileged
+
+    def chosen_by(self, choose: Choose) -> ChosenBy:
+        """Why it counts for its team, if it does."""
+        return "default" if choose == "team" and not self.is_chosen else choose
 
     def score(self, place: int, benchmark: RankedBenchmark) -> tuple[float | None, Interval | None]:
         """The score on one benchmark; None if the value of missing episodes is unknown."""
@@ -141,11 +158,12 @@ def divided(spread: Spread, unit: float) -> Spread:
 def choose_submissions(
     entries: Iterable[ScoredSubmission],
     benchmarks: Sequence[RankedBenchmark],
-    choose: Literal["best", "last"],
+    choose: Choose,
 ) -> list[ScoredSubmission]:
-    """One entry for each team: its best (the earliest of equals), or its last.
+    """One entry for each team: its best (the earliest of equals), its last, or what it has chosen.
 
-    Those that do not count by a ruling are tries like others, and never chosen.
+    A team that has chosen none has its last. Those that do not count by a ruling are tries like
+    others, and never chosen.
     """
     best: dict[str, ScoredSubmission] = {}
     tries = Counter[str]()
@@ -156,15 +174,23 @@ def choose_submissions(
         if entry.standing != "ranked":
             continue
         rival = best.get(entry.team)
-        if rival is None or choose == "last" or _above(entry, rival, benchmarks):
+        if rival is None or _replaces(entry, rival, benchmarks, choose):
             best[entry.team] = entry
     if choose == "last":
         return list(best.values())
     return [replace(entry, tries=tries[team]) for team, entry in best.items()]
 
 
-def _above(
-    entry: ScoredSubmission, rival: ScoredSubmission, benchmarks: Sequence[RankedBenchmark]
+def _replaces(
+    entry: ScoredSubmission,
+    rival: ScoredSubmission,
+    benchmarks: Sequence[RankedBenchmark],
+    choose: Choose,
 ) -> bool:
+    """Whether an entry counts rather than an earlier rival of its team."""
+    if choose == "last":
+        return True
+    if choose == "team":
+        return not rival.is_chosen
     ours, theirs = entry.total(benchmarks)[0], rival.total(benchmarks)[0]
     return ours is not None and (theirs is None or ours > theirs)

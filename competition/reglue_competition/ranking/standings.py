@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from reglue.errors import UsageError
@@ -14,10 +14,12 @@ from reglue_bench.results.learning import with_failed_runs
 from reglue_bench.results.result import Measure, Result, parse_result
 from reglue_bench.run_folder import LEDGER
 from reglue_bench.statistics import Interval
-from reglue_competition.definition import Definition
+from reglue_competition.definition import Definition, Total
 from reglue_competition.ranking.comparisons import Comparisons
-from reglue_competition.ranking.ranks import Ranked, rank
+from reglue_competition.ranking.ranks import Ranked, best_first, rank
 from reglue_competition.ranking.scored_submissions import (
+    HOW_CHOSEN,
+    ChosenBy,
     RankedBenchmark,
     ScoredSubmission,
     choose_submissions,
@@ -41,9 +43,10 @@ class Row:
     rank: int | None  # from 1, may be shared; None: it has no score, or is not ranked
     team: str
     submission: Submission  # with how many of its team's are broken
-    score: float | None  # the weighted mean over benchmarks
-    interval95: Interval | None
+    score: float | None  # its total: the weighted mean over benchmarks, of scores or of ranks
+    interval95: Interval | None  # None: unknown, or of a mean rank
     runs: Sequence[RunScore]  # one for each benchmark
+    chosen_by: ChosenBy | None = None  # None: it does not count, by a ruling
     ruling: Ruling | None = None  # why it is not ranked like others
 
     @property
@@ -65,6 +68,7 @@ class Leaderboard:
     benchmarks: Sequence[RankedBenchmark]
     measures: Sequence[Measure | None]  # of each benchmark; None: not played yet
     rows: Sequence[Row]
+    total: Total  # what the rows' `score` is
     left_out: Mapping[str, str]
     """Why submissions are not in it although they have a score, by their ids: their results cannot
     be read."""
@@ -72,7 +76,9 @@ class Leaderboard:
     @property
     def is_rate(self) -> bool:
         """Whether totals are shares: of success, or of the way from the worst score to the best."""
-        return all(each.is_rate or each.scale or each.void for each in self.benchmarks)
+        return self.total == "score" and all(
+            each.is_rate or each.scale or each.void for each in self.benchmarks
+        )
 
 
 def leaderboard(
@@ -82,9 +88,9 @@ def leaderboard(
     runs_folder: Path,
     *,
     comparisons: Comparisons | None = None,
-    only: Collection[str] | None = None,
+    before: datetime | None = None,
 ) -> Leaderboard:
-    """Rank each team's best or last scored submission, by `ranks.rule`.
+    """Rank the scored submission that counts for each team, by `ranks.rule`.
 
     Args:
         definition: The competition's.
@@ -93,38 +99,55 @@ def leaderboard(
         runs_folder: Holds the runs, `Submission.folder/INDEX`; teams are compared by their ledgers,
             or by their intervals alone where those are missing.
         comparisons: Of an earlier leaderboard of this phase; new ones are added.
-        only: The ids of the submissions that are in it; None: of all that have a score.
+        before: Only what ended and was chosen before then counts; None: all that has a score.
     """
-    scored = _scored(definition, phase, store, runs_folder, only)
+    scored = _scored(definition, phase, store, runs_folder, before)
     benchmarks = scored.benchmarks
-    ranked_entries = choose_submissions(scored.entries, benchmarks, definition.ranking.choose)
+    ranking, choose = definition.ranking, definition.ranking.choose
+    ranked_entries = choose_submissions(scored.entries, benchmarks, choose)
     comparisons = Comparisons() if comparisons is None else comparisons
     comparisons.retain(ranked_entries)
-    ranked = rank(ranked_entries, benchmarks, comparisons, definition.ranking)
+    ranked = rank(ranked_entries, benchmarks, comparisons, ranking)
     comparisons.save()
-    rows = [_row(each, scored.submissions, benchmarks) for each in ranked]
+    rows = [
+        _row(each, scored.submissions, benchmarks, chosen_by=each.entry.chosen_by(choose))
+        for each in ranked
+    ]
     for entry in scored.entries:
         if (ruling := scored.rulings.get(entry.submission)) is not None:
-            score, interval = entry.total(benchmarks)
+            # It has no rank on any benchmark, so no mean of them.
+            score, interval = entry.total(benchmarks) if ranking.total == "score" else (None, None)
             outside = Ranked(rank=None, entry=entry, score=score, interval95=interval)
-            rows.append(_row(outside, scored.submissions, benchmarks, ruling))
-    rows.sort(key=_place)
+            rows.append(_row(outside, scored.submissions, benchmarks, ruling=ruling))
+    rows.sort(key=lambda row: (row.is_struck, best_first(row.score, ranking)))
     return Leaderboard(
         phase=phase,
         benchmarks=benchmarks,
         measures=scored.measures,
         rows=rows,
+        total=ranking.total,
         left_out=scored.left_out,
     )
 
 
-def chosen(
-    definition: Definition, phase: Phase, store: Store, runs_folder: Path
-) -> list[Submission]:
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The submission that counts for a team."""
+
+    submission: Submission
+    by: ChosenBy
+
+    @property
+    def how(self) -> str:
+        """`by` in words."""
+        return HOW_CHOSEN[self.by]
+
+
+def chosen(definition: Definition, phase: Phase, store: Store, runs_folder: Path) -> list[Chosen]:
     """The submission that counts for each team on a phase's leaderboard, which is not made."""
-    scored = _scored(definition, phase, store, runs_folder)
-    found = choose_submissions(scored.entries, scored.benchmarks, definition.ranking.choose)
-    return [scored.submissions[each.submission] for each in found]
+    scored, choose = _scored(definition, phase, store, runs_folder), definition.ranking.choose
+    found = choose_submissions(scored.entries, scored.benchmarks, choose)
+    return [Chosen(scored.submissions[e.submission], e.chosen_by(choose)) for e in found]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,14 +167,17 @@ def _scored(
     phase: Phase,
     store: Store,
     runs_folder: Path,
-    only: Collection[str] | None = None,
+    before: datetime | None = None,
 ) -> _Scored:
     of_phase = store.submissions(phase=phase.name, statuses=SCORED)
-    submissions = {each.id: each for each in of_phase if only is None or each.id in only}
+    submissions = {
+        each.id: each for each in of_phase if before is None or each.ended_before(before)
+    }
     results, left_out = _results(store, phase, submissions, runs_folder)
     entered = definition.phase(phase.name).benchmarks
     measures = [_measure(place, results) for place in range(len(entered))]
     rulings, voids = store.rulings(), store.voids(phase.name)
+    choices = store.choices(phase.name, before)
     benchmarks = [
         RankedBenchmark(
             each.benchmark,
@@ -172,6 +198,7 @@ def _scored(
             has_failed=each.status == "failed",
             may_know=may_know,
             standing=rulings[each.id].standing if each.id in rulings else "ranked",
+            is_chosen=choices.get(each.team) == each.id,
         )
         for each in submissions.values()
         if each.id not in left_out
@@ -212,15 +239,12 @@ def _measure(place: int, results: Mapping[str, Mapping[int, Result]]) -> Measure
     return next((of[place].measure for of in results.values() if place in of), None)
 
 
-def _place(row: Row) -> tuple[bool, float]:
-    """By score, as ranks are; what does not count comes last."""
-    return row.is_struck, math.inf if row.score is None else -row.score
-
-
 def _row(
     ranked: Ranked,
     submissions: Mapping[str, Submission],
     benchmarks: Sequence[RankedBenchmark],
+    *,
+    chosen_by: ChosenBy | None = None,
     ruling: Ruling | None = None,
 ) -> Row:
     return Row(
@@ -230,6 +254,7 @@ def _row(
         score=ranked.score,
         interval95=ranked.interval95,
         runs=[run_score(ranked.entry, place, each) for place, each in enumerate(benchmarks)],
+        chosen_by=chosen_by,
         ruling=ruling,
     )
 

@@ -19,6 +19,7 @@ class Advanced:
     """What became of a submission that was to go on."""
 
     before: Submission
+    how: str  # it was chosen, in words; empty: all go on
     entered: Submission | None = None
     why_not: str = ""  # if it was not entered
     is_refused: bool = False  # by the phase's rules, so that somebody should look
@@ -41,17 +42,18 @@ def advance(
     """
     there = {(each.team, each.image) for each in store.submissions(to.name)}
     if every:
-        going = store.submissions(before.name, statuses=SCORED)
+        going = [(each, "") for each in store.submissions(before.name, statuses=SCORED)]
     else:
-        going = chosen(definition, before, store, runs_folder)
-    for each in going:
+        counted = chosen(definition, before, store, runs_folder)
+        going = [(each.submission, each.how) for each in counted]
+    for each, how in going:
         team = store.team(each.team)
         if each.image is None:
-            yield Advanced(each, why_not="its agent connects by itself")
+            yield Advanced(each, how, why_not="its agent connects by itself")
         elif team.retired_at is not None:
-            yield Advanced(each, why_not="the team is retired")
+            yield Advanced(each, how, why_not="the team is retired")
         elif (each.team, each.image) in there:
-            yield Advanced(each, why_not=f"it is in phase {to.name} already")
+            yield Advanced(each, how, why_not=f"it is in phase {to.name} already")
         else:
             try:
                 name = f"{each.id} {each.name}"[:MOST_NAME] if every else each.name
@@ -59,7 +61,7 @@ def advance(
                     team, name, now, phase=to.name, image=each.image, has_quotas=not every
                 )
             except EntryRefused as refused:
-                yield Advanced(each, why_not=str(refused), is_refused=True)
+                yield Advanced(each, how, why_not=str(refused), is_refused=True)
             else:
                 there.add((each.team, each.image))
-                yield Advanced(each, entered)
+                yield Advanced(each, how, entered)

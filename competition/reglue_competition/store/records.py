@@ -111,6 +111,10 @@ class Submission:
         """The name of the folder of its runs: a play on other cells begins anew."""
         return f"{self.id}-{self.draw}" if self.draw else self.id
 
+    def ended_before(self, date: datetime) -> bool:
+        """Whether it had ended by then."""
+        return self.ended_at is not None and self.ended_at < date
+
     def waits_until(self, phase: Phase) -> datetime | None:
         """When it is withdrawn unless its agent comes; None while its phase is not closed."""
         if self.status != "waiting" or phase.closed_at is None:

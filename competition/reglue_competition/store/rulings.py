@@ -1,6 +1,8 @@
-"""Rulings: which scores stand on a leaderboard, and which benchmarks count there."""
+"""Rulings and choices: which scores and benchmarks count on a leaderboard."""
 
 from __future__ import annotations
+
+from datetime import datetime
 
 import sqlalchemy as sa
 
@@ -13,8 +15,8 @@ from reglue_competition.store.records import SCORED, Ruling, Standing, Team
 
 MOST_WHY = 500  # characters of a reason
 
-_RULED, _VOIDED = "ruling", "benchmark ruling"
-"""Kinds of events, which are all that is kept of rulings: the newest counts."""
+_RULED, _VOIDED, _CHOSEN = "ruling", "benchmark ruling", "submission chosen"
+"""Kinds of events, which are all that is kept of rulings and choices: the newest counts."""
 
 
 class Rulings(Events):
@@ -32,16 +34,7 @@ class Rulings(Events):
         why = _normalise(why, is_needed=standing != "ranked")
 
         def rule(transaction: Transaction) -> None:
-            of = schema.submissions.c
-            query = sa.select(of.status, schema.teams.c.name).join_from(
-                schema.submissions, schema.teams
-            )
-            row = transaction.connection.execute(query.where(of.id == submission_id)).first()
-            if row is None or (team is not None and row.name != team.name):
-                known = sa.select(of.id).where(sa.literal(team is None))  # others' are not named
-                raise UnknownName(
-                    "submission", submission_id, transaction.connection.scalars(known)
-                )
+            row = _submission(transaction.connection, submission_id, team)
             if row.status not in SCORED:
                 raise UsageError(
                     f"submission {submission_id} is {row.status}: only a score can be ruled on"
@@ -51,7 +44,7 @@ class Rulings(Events):
                 raise UsageError(f"submission {submission_id} is {now.standing} already")
             transaction.note(
                 _RULED,
-                team=row.name,
+                team=row.team,
                 submission=submission_id,
                 standing=standing,
                 why=why,
@@ -63,6 +56,49 @@ class Rulings(Events):
     def rulings(self) -> dict[str, Ruling]:
         """The ruling on each submission that is not ranked like any other, by its id."""
         return self._database.read(_rulings)
+
+    def choose(self, submission_id: str, team: Team) -> None:
+        """Let a team say which of its scored submissions counts in its phase.
+
+        The newest choice counts, until the phase is closed. Raises UsageError once it is, where
+        the competition file does not let teams choose, and for a submission of another team, one
+        without a score, and one with a ruling.
+        """
+
+        def choose(transaction: Transaction) -> None:
+            to = transaction.connection
+            row = _submission(to, submission_id, team)
+            definition = definition_in(to)
+            if definition is None or definition.ranking.choose != "team":
+                raise UsageError("no team chooses here which of its submissions counts")
+            if row.status not in SCORED:
+                raise UsageError(
+                    f"submission {submission_id} is {row.status}: choose one that has a score"
+                )
+            if (ruling := _rulings(to).get(submission_id)) is not None:
+                raise UsageError(
+                    f"submission {submission_id} is {ruling.standing}: choose one that is ranked"
+                )
+            if phase_in(to, row.phase).state == "closed":
+                raise UsageError(f"phase {row.phase} is closed: what was chosen before counts")
+            transaction.note(_CHOSEN, team=team.name, submission=submission_id, phase=row.phase)
+
+        self._database.write(choose)
+
+    def choices(self, phase: str, before: datetime | None = None) -> dict[str, str]:
+        """The submission that each team has chosen in a phase, by the team's name.
+
+        With `before`, as it was then. One that has a ruling since is in it, and does not count.
+        """
+
+        def read(to: sa.Connection) -> dict[str, str]:
+            return {
+                row.team: row.submission
+                for row in _events(to, _CHOSEN)
+                if row.detail["phase"] == phase and (before is None or row.at < before)
+            }
+
+        return self._database.read(read)
 
     def void(self, phase: str, benchmark: int, why: str) -> None:
         """Leave a benchmark of a phase out of all totals; without a reason it counts again.
@@ -91,6 +127,19 @@ class Rulings(Events):
     def voids(self, phase: str) -> dict[int, str]:
         """Why benchmarks of a phase do not count, by their indexes."""
         return self._database.read(lambda to: _voids(to, phase))
+
+
+def _submission(connection: sa.Connection, id_: str, team: Team | None) -> sa.Row:  # type: ignore[type-arg]
+    """The status, team and phase of a submission. Raises UnknownName, also if not the `team`'s."""
+    of = schema.submissions.c
+    query = sa.select(
+        of.status, schema.teams.c.name.label("team"), schema.phases.c.name.label("phase")
+    ).join_from(schema.submissions, schema.teams)
+    row = connection.execute(query.join(schema.phases).where(of.id == id_)).first()
+    if row is None or (team is not None and row.team != team.name):
+        known = sa.select(of.id).where(sa.literal(team is None))  # others' are not named
+        raise UnknownName("submission", id_, connection.scalars(known))
+    return row
 
 
 def _rulings(connection: sa.Connection) -> dict[str, Ruling]:

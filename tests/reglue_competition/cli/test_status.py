@@ -13,11 +13,18 @@ import pytest
 import tomli_w
 
 from reglue_competition.competition_folder import CompetitionFolder
-from reglue_competition.definition import FILE
+from reglue_competition.definition import FILE, Definition
 from reglue_competition.phases import Secrets
 from reglue_competition.store import Run, Store
 from tests.reglue_competition.cli.conftest import Say
-from tests.reglue_competition.page.competition_builder import begin, end, enter, in_practice, play
+from tests.reglue_competition.page.competition_builder import (
+    Made,
+    begin,
+    end,
+    enter,
+    in_practice,
+    play,
+)
 from tests.waiting import PATIENCE_S
 
 
@@ -124,11 +131,15 @@ def test_a_table_has_a_row_for_each_run(folder: Path, say: Say, played: tuple[st
     assert first["team"] == "'=Team A"  # no spreadsheet takes it for a formula
 
 
+def organised(folder: Path, of: Definition) -> Made:
+    """A competition's folder, as commands read it."""
+    (folder / FILE).write_text(tomli_w.dumps(of.model_dump(exclude_none=True)), encoding="utf-8")
+    Secrets.create(folder / "secrets")
+    return begin(folder, of)
+
+
 def test_a_leaderboard_is_exported_as_a_table(tmp_path: Path, say: Say) -> None:
-    of = in_practice()
-    made = begin(tmp_path, of)
-    (tmp_path / FILE).write_text(tomli_w.dumps(of.model_dump(exclude_none=True)), encoding="utf-8")
-    Secrets.create(tmp_path / "secrets")
+    made = organised(tmp_path, in_practice())
     with Store(made.url) as store:
         for team, rate in (("Ada", 0.9), ("Ben", 0.2)):
             end(store, enter(store, made, team, "x"), play(rate), play(rate / 2))
@@ -149,9 +160,10 @@ def test_a_leaderboard_is_exported_as_a_table(tmp_path: Path, say: Say) -> None:
         say("competition", "void", str(tmp_path), "warm-up", "2", "--why", "broken").returncode == 0
     )
     table = csv.DictReader(io.StringIO(say(*words, "--csv", "--board", "warm-up").stdout))
-    assert [(each["team"], each["rank"], each["standing"], each["why"]) for each in table] == [
-        ("Ada", "1", "ranked", ""),
-        ("Ben", "", "off the board", "It read its goals"),
+    columns = ("team", "rank", "standing", "why", "chosen_by")
+    assert [tuple(each[name] for name in columns) for each in table] == [
+        ("Ada", "1", "ranked", "", "best"),
+        ("Ben", "", "off the board", "It read its goals", ""),
     ]
     told = json.loads(say("competition", "status", str(tmp_path), "--json").stdout)
     assert [(each["team"], each["standing"]) for each in told["rulings"]] == [
@@ -164,6 +176,30 @@ def test_a_leaderboard_is_exported_as_a_table(tmp_path: Path, say: Say) -> None:
     wrong = say(*words, "--csv", "--board", "warm")
     assert (wrong.returncode, "warm-up" in wrong.stderr) == (2, True)
     assert say(*words, "--json", "--board", "warm-up").returncode == 2
+
+
+def test_it_is_told_how_each_teams_submission_was_chosen(tmp_path: Path, say: Say) -> None:
+    of = in_practice(ranking={"teams": 2, "choose": "team"})
+    made = organised(tmp_path, of)
+    with Store(made.url) as store:
+        for team in ("Ada", "Ben"):
+            for name, rate in ((f"{team} 1", 0.5), (f"{team} 2", 0.9)):
+                end(store, enter(store, made, team, name), play(rate), play(rate))
+        store.choose(made.submissions["Ada 1"], store.team("Ada"))
+    chosen = {
+        ("Ada", made.submissions["Ada 1"], "team"),
+        ("Ben", made.submissions["Ben 2"], "default"),
+    }
+    words = ("competition", "status", str(tmp_path))
+    told = json.loads(say(*words, "--json").stdout)["chosen"]
+    assert {(each["team"], each["submission"], each["by"]) for each in told} == chosen
+    exported = json.loads(say("competition", "export", str(tmp_path), "--json").stdout)
+    assert exported["chosen"] == told
+    assert {each["phase"] for each in told} == {"warm-up"}
+    assert f"{made.submissions['Ada 1']}: chosen by the team, Ada\n" in say(*words).stdout
+    done = say("competition", "export", str(tmp_path), "--csv", "--board", "warm-up")
+    table = csv.DictReader(io.StringIO(done.stdout))
+    assert {(each["team"], each["submission"], each["chosen_by"]) for each in table} == chosen
 
 
 def test_an_organiser_cancels_closes_and_has_played_again(

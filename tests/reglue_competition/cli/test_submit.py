@@ -89,8 +89,8 @@ def test_chosen_images_go_on_into_the_phase_that_is_open(folder: Path, say: Say)
     assert say("competition", "open", str(folder), "private").returncode == 0
     done = say(*words)
     assert done.returncode == 0, done.stderr
-    assert "D: 'Ds' is not entered: its agent connects by itself" in done.stdout
-    assert "E: 'Es' is not entered: the team is retired" in done.stdout
+    assert "D: 'Ds', its best, is not entered: its agent connects by itself" in done.stdout
+    assert "E: 'Es', its best, is not entered: the team is retired" in done.stdout
     with CompetitionFolder.read(folder).store() as store:
         entered = {each.team: each for each in store.submissions("private")}
         assert {team: each.image for team, each in entered.items()} == {

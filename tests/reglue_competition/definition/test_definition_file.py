@@ -151,6 +151,15 @@ def test_images_come_from_a_phase_before_that_takes_them(
         definition(phase() | first, private() | second)
 
 
+@pytest.mark.parametrize("choose", ["last", "team"])
+def test_mean_ranks_have_no_scale(choose: str) -> None:
+    ranking = {"total": "mean rank", "choose": choose, "ties": "score"}
+    assert definition(ranking=ranking).ranking.total == "mean rank"
+    scaled = phase(benchmarks=[{"benchmark": "multi-task:gridworld", "scale": [0, 1]}])
+    with pytest.raises(ValueError, match="phase public: got scale"):
+        definition(scaled, ranking=ranking)
+
+
 def test_a_password_does_not_stand_in_the_file(tmp_path: Path) -> None:
     with raises(UsageError, f"{tmp_path / 'competition.toml'}:1: database", "password") as told:
         read(tmp_path, f'database = "postgresql://me:geheim@host/x"\n{START}')

@@ -109,10 +109,13 @@ def test_returns_are_not_added_to_other_scores_without_a_scale(
     }
     for entries in ([success, returns], [returns, returns | {"weight": 2}]):
         whole = definition(phase(benchmarks=entries))
-        with raises(UsageError, "evaluate:mountain-car", "scale = [WORST, BEST]"):
+        with raises(UsageError, "evaluate:mountain-car", "scale = [WORST, BEST]", "mean rank"):
             plan_phase(whole, whole.phases[0], secrets, tmp_path)
         scaled = [each | {"scale": [-100, -50]} if each != success else each for each in entries]
         whole = definition(phase(benchmarks=scaled))
+        assert len(plan_phase(whole, whole.phases[0], secrets, tmp_path)) == 2
+        ranking = {"total": "mean rank", "choose": "last", "ties": "score"}
+        whole = definition(phase(benchmarks=entries), ranking=ranking)
         assert len(plan_phase(whole, whole.phases[0], secrets, tmp_path)) == 2
     drawn(secrets, tmp_path, "evaluate:mountain-car", options=returns["options"])  # alone it may
 

@@ -106,6 +106,22 @@ def test_practice_gets_its_own_images_while_another_phase_is_open(tmp_path: Path
         assert store.submissions("public") == []
 
 
+def test_what_a_team_has_chosen_goes_on(tmp_path: Path) -> None:
+    clock = Clock(OPENS)
+    with hosting(tmp_path, *PHASES, clock=clock, ranking={"choose": "team"}) as server:
+        store, calendar = server.store, Calendar(server.store, server.hosted)
+        for team in ("A", "B"):
+            chosen = scored(store, team, IMAGES[team], 0.4)
+            scored(store, team, IMAGES["C"], 0.9)
+            if team == "A":
+                store.choose(chosen, store.team(team))
+        clock.now = CLOSES + timedelta(seconds=1)
+        calendar.keep(clock.now)
+        calendar.keep(clock.now)
+        entered = {each.team: each.image for each in store.submissions("private")}
+        assert entered == {"A": IMAGES["A"], "B": IMAGES["C"]}
+
+
 def test_one_that_is_refused_is_told_and_keeps_no_other_back(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -93,3 +93,78 @@ def test_a_benchmark_is_void_and_counts_again(store: Store) -> None:
         store.void("private", 0, "too early")
     with raises(UnknownName, "pubic"):
         store.void("pubic", 0, "a typo")
+
+
+CHOOSING = definition(phase(benchmarks=TWO), private(), ranking={"choose": "team"})
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock(NOW)
+
+
+@pytest.fixture
+def choosing(url: str, clock: Clock) -> Iterator[Store]:
+    """One with an open phase, where teams choose."""
+    with Store(url, clock=clock) as opened:
+        opened.apply(CHOOSING)
+        opened.open_phase("public", "9f" * 32)
+        yield opened
+
+
+def test_a_teams_newest_choice_counts_and_all_are_events(choosing: Store, clock: Clock) -> None:
+    ada = choosing.add_team("Ada")
+    first, second = (choosing.enter(ada, name, NOW).id for name in ("first", "second"))
+    for each in (first, second):
+        choosing.set_status(each, "finished")
+    assert choosing.choices("public") == {}
+    choosing.choose(first, ada)
+    clock.now += HOUR
+    choosing.choose(second, ada)
+    assert choosing.choices("public") == {"Ada": second}
+    assert choosing.choices("private") == {}
+    assert choosing.choices("public", before=clock.now) == {"Ada": first}
+    assert choosing.choices("public", before=NOW) == {}
+    events = choosing.events_of("submission chosen", phase="public")
+    assert [(each.team, each.submission) for each in events] == [("Ada", first), ("Ada", second)]
+
+
+def test_a_team_chooses_a_ranked_score_of_its_own(choosing: Store) -> None:
+    mine, theirs = scored(choosing, "Ada"), scored(choosing, "Eve")
+    ada = choosing.team("Ada")
+    waits = choosing.enter(ada, "y", NOW).id
+    with raises(UnknownName, theirs):
+        choosing.choose(theirs, ada)
+    with raises(UsageError, "is waiting"):
+        choosing.choose(waits, ada)
+    choosing.rule(mine, "off the board", "it cheats")
+    with raises(UsageError, "off the board"):
+        choosing.choose(mine, ada)
+    choosing.rule(mine, "ranked", "")
+    choosing.rule(mine, "withdrawn", "a bug", team=ada)
+    with raises(UsageError, "withdrawn"):
+        choosing.choose(mine, ada)
+    assert choosing.choices("public") == {}
+
+
+def test_a_choice_stands_once_the_phase_is_closed(choosing: Store) -> None:
+    ada = choosing.add_team("Ada")
+    first, second = (choosing.enter(ada, name, NOW).id for name in ("first", "second"))
+    for each in (first, second):
+        choosing.set_status(each, "finished")
+    choosing.choose(first, ada)
+    choosing.close_phase("public")
+    with raises(UsageError, "public is closed"):
+        choosing.choose(second, ada)
+    assert choosing.choices("public") == {"Ada": first}
+    choosing.reopen_phase("public")
+    choosing.choose(second, ada)
+    assert choosing.choices("public") == {"Ada": second}
+
+
+def test_teams_choose_only_where_the_file_says_so(store: Store) -> None:
+    mine = scored(store, "Ada")
+    with raises(UsageError, "no team chooses"):
+        store.choose(mine, store.team("Ada"))
+    assert store.choices("public") == {}

@@ -23,6 +23,7 @@ from reglue_competition.definition import (
     Definition,
     PhaseDefinition,
     Ranking,
+    Total,
     may_overlap,
 )
 from reglue_competition.page.site import Snapshot
@@ -42,7 +43,7 @@ from reglue_competition.page.views.view_models import (
     SubmissionView,
 )
 from reglue_competition.page.views.visibility import Reader
-from reglue_competition.ranking import Leaderboard, Row, result_of_run, rule
+from reglue_competition.ranking import HOW_CHOSEN, Leaderboard, Row, result_of_run, rule
 from reglue_competition.store import (
     SCORED,
     UNFINISHED,
@@ -91,7 +92,7 @@ def board(snapshot: Snapshot, phase: Phase, withheld: str = "") -> Board:
     ranked = [row for row in rows if row.rank is not None]
     plays = snapshot.of_phase(phase.name, "playing")
     waits = snapshot.of_phase(phase.name, "waiting")
-    spreads = ((row.score, row.interval95) for row in rows)
+    spreads = [(row.score, row.interval95) for row in rows if ranking.total == "score"]
     is_rate = leaderboard is None or leaderboard.is_rate
     is_scaled = any(each.scale for each in snapshot.definition.phase(phase.name).benchmarks)
     low, high = scale(spreads, is_rate=is_rate and not is_scaled)
@@ -110,10 +111,8 @@ def board(snapshot: Snapshot, phase: Phase, withheld: str = "") -> Board:
 
 
 def _freeze(snapshot: Snapshot, phase: Phase) -> str:
-    at = snapshot.definition.phase(phase.name).freeze_at
-    if at is None or snapshot.is_over(phase.name):
-        return ""
-    return wording.freeze(at, datetime.now(UTC))
+    at = snapshot.freezes_at(phase.name)
+    return "" if at is None else wording.freeze(at, datetime.now(UTC))
 
 
 def phase_view(snapshot: Snapshot, phase: Phase, revealed: Collection[str] = ()) -> PhaseView:
@@ -122,7 +121,7 @@ def phase_view(snapshot: Snapshot, phase: Phase, revealed: Collection[str] = ())
     names = benchmark_names(snapshot.definition, definition)
     voids = snapshot.voids.get(phase.name, {})
     counted = [each for place, each in enumerate(definition.benchmarks) if place not in voids]
-    total = sum(each.weight for each in counted)
+    total, of = sum(each.weight for each in counted), snapshot.definition.ranking.total
     quotas = snapshot.definition.quotas_of(definition)
     limits = ((quotas.a_day, "a day"), (quotas.at_once, "at once"), (quotas.in_all, "in all"))
     return PhaseView(
@@ -133,7 +132,7 @@ def phase_view(snapshot: Snapshot, phase: Phase, revealed: Collection[str] = ())
         opens=wording.minute(phase.opens_at),
         closes=wording.minute(phase.closes_at),
         benchmarks=[
-            name + _share(each, total, voids.get(place), is_alone=len(names) == 1)
+            name + _share(each, total, voids.get(place), of=of, is_alone=len(names) == 1)
             for place, (name, each) in enumerate(zip(names, definition.benchmarks, strict=True))
         ],
         quotas=listed(
@@ -147,11 +146,13 @@ def phase_view(snapshot: Snapshot, phase: Phase, revealed: Collection[str] = ())
     )
 
 
-def _share(entry: BenchmarkEntry, total: float, void: str | None, *, is_alone: bool) -> str:
-    """What a benchmark's score is to the total of all weights; empty if it is the total."""
+def _share(
+    entry: BenchmarkEntry, total: float, void: str | None, *, of: Total, is_alone: bool
+) -> str:
+    """What a benchmark's weight is to the `total` of all; empty if it is the total."""
     if void is not None:
         return f", void: {void}"
-    share = "" if is_alone else f", {100 * entry.weight / total:.3g} % of the score"
+    share = "" if is_alone else f", {100 * entry.weight / total:.3g} % of the {of}"
     if entry.scale is None:
         return share
     return f"{share}, where {number(entry.scale[0])} is 0 and {number(entry.scale[1])} is 1"
@@ -249,6 +250,8 @@ def submission_view(
             for place, name in enumerate(names)
         ],
         ruling=_ruling(ruling),
+        counts=_counts(snapshot, submission, row, is_owners=is_owners),
+        may_choose=reader == "team" and _may_choose(snapshot, submission),
         may_cancel=reader == "organiser" and submission.status in UNFINISHED,
         may_withdraw=reader == "team"
         and submission.status in SCORED
@@ -371,6 +374,32 @@ def _rank(row: Row, rows: Sequence[Row]) -> str:
     return f"{row.rank}, shared" if _is_shared(row, rows) else str(row.rank)
 
 
+def _counts(snapshot: Snapshot, submission: Submission, row: Row | None, *, is_owners: bool) -> str:
+    """Why it counts for its team, where teams choose; empty: it does not.
+
+    Its team and the organiser see the newest choice, also while the leaderboard is frozen.
+    """
+    if snapshot.definition.ranking.choose != "team":
+        return ""
+    choice = snapshot.choices.get(submission.phase, {}).get(submission.team)
+    if is_owners and choice is not None and choice not in snapshot.rulings:
+        return HOW_CHOSEN["team"] if choice == submission.id else ""
+    return HOW_CHOSEN[row.chosen_by] if row and row.chosen_by else ""
+
+
+def _may_choose(snapshot: Snapshot, submission: Submission) -> bool:
+    """Whether its team may choose it now."""
+    phase = snapshot.phase(submission.phase)
+    return (
+        snapshot.definition.ranking.choose == "team"
+        and submission.status in SCORED
+        and submission.id not in snapshot.rulings
+        and snapshot.choices.get(submission.phase, {}).get(submission.team) != submission.id
+        and phase is not None
+        and phase.state == "open"
+    )
+
+
 def _is_shared(row: Row, rows: Sequence[Row]) -> bool:
     return row.rank is not None and sum(each.rank == row.rank for each in rows) > 1
 
@@ -379,6 +408,8 @@ def _verdict(ranked: Sequence[Row], ranking: Ranking) -> str:
     first = [row.team for row in ranked if row.rank == 1]
     if len(ranked) < 2:
         return ""
+    if ranking.total == "mean rank":
+        return f"{first[0]} has the lowest mean rank."
     if ranking.ties == "score":
         return f"{first[0]} has the highest score."
     if len(first) == 1:

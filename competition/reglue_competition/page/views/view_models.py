@@ -206,6 +206,8 @@ class SubmissionView:
     withheld: str  # why this reader sees no scores yet; empty: all are shown
     benchmarks: Sequence[BenchmarkView]
     ruling: RulingView | None = None
+    counts: str = ""  # why it counts for its team, where teams choose; empty: it does not
+    may_choose: bool = False
     may_cancel: bool = False
     may_play_again: bool = False
     may_withdraw: bool = False

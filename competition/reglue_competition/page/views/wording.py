@@ -9,7 +9,7 @@ from datetime import datetime
 from reglue_bench.formatting import STATUSES, count, percent, percents, value, values
 from reglue_bench.results.result import Measure
 from reglue_bench.statistics import Interval
-from reglue_competition.definition import AgentsFrom, ImageLimits, PlayLimits
+from reglue_competition.definition import AgentsFrom, Choose, ImageLimits, PlayLimits
 
 MEANINGS = {
     "waiting": "It is in the queue. It starts or goes on when its agent is connected and a place "
@@ -114,6 +114,14 @@ AGENTS: Mapping[AgentsFrom, str] = {
 }
 """Who runs an agent, by what its phase says."""
 
+
+COUNTS: Mapping[Choose, str] = {
+    "best": "Of each team the best submission that was scored is in the leaderboard.",
+    "last": "Of each team the last submission that was scored is in the leaderboard.",
+    "team": "Of each team the submission that it has chosen on that one's page is in the "
+    "leaderboard; until it chooses, its last that was scored.",
+}
+"""Which of a team's submissions counts, by the file's `ranking.choose`."""
 
 FROZEN_OUT = (
     "It ended after the leaderboard was frozen: its score is shown when this phase is closed and "
