@@ -89,7 +89,7 @@ class Submissions(Events):
                 "submission entered",
                 team=team.name,
                 submission=key,
-                name=name,
+                texts={"name": name},
                 phase=phase["name"],
                 image=image,
             )
@@ -138,7 +138,7 @@ class Submissions(Events):
                 known = list(transaction.connection.scalars(sa.select(of)))
                 if name not in known:
                     raise UnknownName(what, name, known)
-            transaction.note(ALLOWED, team=team, phase=phase, more=more, why=why)
+            transaction.note(ALLOWED, team=team, texts={"why": why}, phase=phase, more=more)
 
         self._database.write(allowed)
 
@@ -196,8 +196,8 @@ class Submissions(Events):
                 f"submission {status}",
                 team=submission.team,
                 submission=submission_id,
+                texts={"detail": detail},
                 before=submission.status,
-                detail=detail,
             )
             return True
 
@@ -221,7 +221,10 @@ class Submissions(Events):
             interrupted = submission.interrupted + 1
             _update(transaction, submission, {"interrupted": interrupted})
             transaction.note(
-                "submission interrupted", team=submission.team, submission=submission_id, why=why
+                "submission interrupted",
+                team=submission.team,
+                submission=submission_id,
+                texts={"why": why},
             )
             return interrupted
 
