@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 import sqlalchemy as sa
 
-from reglue.errors import StoreFailed
+from reglue.errors import StoreFailed, UnknownName
 from reglue_competition.store import Store
+from tests.error_facts import raises
 
 
 def test_events_are_read_in_order_from_any_of_them_on(store: Store) -> None:
@@ -19,6 +20,12 @@ def test_events_are_read_in_order_from_any_of_them_on(store: Store) -> None:
     assert (found[3].team, found[3].run, found[3].submission) == ("team 1", 3, None)
     assert store.events(after=found[1].id, limit=2) == found[2:4]
     assert [event.run for event in store.events(after=before, team="team 1")] == [1, 3]
+
+
+def test_an_event_is_about_a_team_that_is_known(store: Store) -> None:
+    with raises(UnknownName, "team", got="Nobody"):
+        store.note("happened", team="Nobody")
+    assert store.events() == []
 
 
 @pytest.mark.parametrize(

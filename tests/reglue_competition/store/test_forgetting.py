@@ -54,7 +54,8 @@ def rows(store: Store) -> str:
 
     def read(connection: sa.Connection) -> str:
         tables = TABLES.sorted_tables
-        return "\n".join(str(row) for each in tables for row in connection.execute(sa.select(each)))
+        found = [connection.execute(sa.select(each)).all() for each in tables]
+        return str([tuple(row) for each in found for row in each])  # a row's own text is cut off
 
     return store._database.read(read)
 
