@@ -182,9 +182,7 @@ def test_agents_join_a_server_that_has_moved_by_their_join_strings_with_its_new_
         with served(folder, url) as first:
             where = join_string(folder, store, first.address, "ours")
             with joined_process(where, "Pausing"):
-                until(
-                    lambda: [e for e in store.submissions() if e.progress.get("done")], "it plays"
-                )
+                until(lambda: any(each.progress for each in store.submissions()), "it plays")
                 first.process.kill()
                 first.process.wait()
         (submission,) = store.submissions()
