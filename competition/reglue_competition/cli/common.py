@@ -88,7 +88,7 @@ def write_certificate(
 
     if not folder.definition.client_certificates:
         return None
-    path = file or folder.path / "certificates" / f"{token_id(token)}.pem"
+    path = file or certificate_file(folder, token_id(token))
     content = client_certificate(folder.secrets_path, team)
     try:
         path.parent.mkdir(mode=0o700, exist_ok=True)
@@ -96,6 +96,11 @@ def write_certificate(
     except OSError as error:
         raise StorageFailed(f"{path} cannot be written: {error.strerror}") from error
     return path
+
+
+def certificate_file(folder: CompetitionFolder, token: str) -> Path:
+    """Where the certificate goes that is made with the token of that id."""
+    return folder.path / "certificates" / f"{token}.pem"
 
 
 def join_string_of(

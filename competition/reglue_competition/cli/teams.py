@@ -1,17 +1,18 @@
-"""`reglue competition team`: added, listed and retired."""
+"""`reglue competition team`: added, listed, retired and forgotten."""
 
 from __future__ import annotations
 
 import csv
+import sys
 from pathlib import Path
 from shutil import rmtree
 from typing import Annotated
 
-from typer import Argument
+from typer import Argument, Exit, Option, confirm
 
 from glue_server.commands.command import Commands
 from glue_server.console import say
-from reglue.errors import BadArgument, UsageError
+from reglue.errors import BadArgument, UsageError, printable
 from reglue.tools.loading_modules import loading
 from reglue_bench.cli.shared_flags import AsJson
 from reglue_competition.cli.common import (
@@ -20,6 +21,7 @@ from reglue_competition.cli.common import (
     Expires,
     Folder,
     TokenEnv,
+    certificate_file,
     format_date,
     join_string_of,
     print_json,
@@ -192,9 +194,49 @@ def remove(folder: Folder, name: _Name) -> None:
     say(f"{name} is retired: its tokens are refused from now on")
 
 
+_STAYS = (
+    "Scores, tries and token ids stay, under another name. So do files: runs/ and images/, "
+    "transcripts/, which hold the team's name in a signed header and cannot be changed, and "
+    "backups, exports and logs that were made before. What is deleted cannot be brought back."
+)
+
+
+def forget(
+    folder: Folder,
+    name: _Name,
+    yes: Annotated[bool, Option("--yes", help="do not ask")] = False,
+) -> None:
+    """Delete what is personal of a team: its name, and all that it wrote.
+
+    It is retired and called `team #NUMBER` from then on, its submissions by their ids. Its
+    appeals with their answers, the reasons and errors in its events and results, and its
+    certificates in the folder are deleted. Its scores stay: else others' ranks would change.
+    Transcripts hold its name in a signed header, and stay as they are; so do runs, images,
+    backups, exports and logs. It is refused while a submission of it waits or plays. It asks
+    first, and nobody can undo it.
+
+    reglue competition team forget my-comp "Team A" --yes
+
+    Exit codes: 0 forgotten; 1 not, or the database is away; 2 wrong usage; 130 interrupted.
+    """
+    competition = read_folder(folder)
+    if not yes:
+        say(_STAYS)
+        if not sys.stdin.isatty():
+            raise UsageError("got no terminal to ask in, wanted --yes")
+        if not confirm(f"forget {printable(name)}?"):
+            raise Exit(1)
+    with competition.store() as store:
+        forgotten = store.forget_team(name)
+        tokens = [each.id for each in store.tokens() if each.team == forgotten.name]
+    for each in tokens:
+        certificate_file(competition, each).unlink(missing_ok=True)
+    say(f"the team is {forgotten.name} from now on")
+
+
 team = Commands(
     "team",
-    "Add, list and retire teams.\n\n"
+    "Add, list, retire and forget teams.\n\n"
     "Exit codes: 0 success; 1 the database is away; 2 wrong usage; 130 interrupted.",
-    [add, import_, list_, remove],
+    [add, import_, list_, remove, forget],
 )

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -36,7 +35,6 @@ COMPARISONS = "comparisons"
 """The folder of finished comparisons of teams, `PHASE.jsonl`: it may be deleted at any time."""
 
 _LEAVE_S = 5.0  # for a leaderboard that is being made
-_EVENTS_AT_ONCE = 500
 _EVENTS_SHOWN = 200
 _RUNS_KEPT = 300  # submissions'
 
@@ -135,11 +133,9 @@ class Site:
         self.store = store
         self._renew_s = renew_s
         self.snapshot = Snapshot(store.definition())
-        self._after = 0  # the last event that was read
-        self._events: deque[Event] = deque(maxlen=_EVENTS_SHOWN)
         self._comparisons: dict[str, Comparisons] = {}
         self._ranked: dict[str, _Scored] = {}
-        self._runs: dict[tuple[str, datetime], list[Run]] = {}
+        self._runs: dict[tuple[str, str, datetime], list[Run]] = {}
         self._lock = threading.Lock()  # of `look`
         self._stop = threading.Event()
         self._threads = [
@@ -207,7 +203,7 @@ class Site:
         """A submission's runs; those of one that has ended are kept."""
         if submission.ended_at is None:
             return self.store.runs(submission.id)
-        key = (submission.id, submission.ended_at)
+        key = (submission.id, submission.team, submission.ended_at)  # a team may be forgotten
         if (runs := self._runs.get(key)) is None:
             runs = self._runs[key] = self.store.runs(submission.id)
             while len(self._runs) > _RUNS_KEPT:
@@ -216,13 +212,15 @@ class Site:
 
     def _look(self) -> None:
         now, seen = datetime.now(UTC), self.snapshot
-        if not self._read_events() and seen.phases:
+        last = seen.events[0].id if seen.events else 0
+        if seen.phases and not self.store.events(after=last, limit=1):
             going_on = self.store.submissions(statuses=UNFINISHED)
             submissions = {**seen.submissions, **{each.id: each for each in going_on}}
             self.snapshot = replace(
                 seen, submissions=MappingProxyType(submissions), at=now, is_away=False
             )
             return
+        events = tuple(self.store.newest_events(_EVENTS_SHOWN))  # read first: nothing is missed
         found = {each.id: each for each in self.store.submissions()}
         phases = tuple(self.store.phases())
         self.snapshot = replace(
@@ -233,19 +231,11 @@ class Site:
             rulings=MappingProxyType(self.store.rulings()),
             voids=MappingProxyType({each.name: self.store.voids(each.name) for each in phases}),
             choices=MappingProxyType({each.name: self.store.choices(each.name) for each in phases}),
-            events=tuple(self._events),
+            events=events,
             news=tuple(self.store.news()),
             at=now,
             is_away=False,
         )
-
-    def _read_events(self) -> bool:
-        """Read new events; returns whether there were any."""
-        before = self._after
-        while events := self.store.events(after=self._after, limit=_EVENTS_AT_ONCE):
-            self._events.extendleft(events)
-            self._after = events[-1].id
-        return self._after != before
 
     def _rank(self) -> None:
         try:
@@ -267,7 +257,7 @@ def _scored(snapshot: Snapshot, phase: str) -> _Scored:
     return frozenset(
         [
             snapshot.freezes_at(phase),
-            *((e.id, e.status, e.ended_at, e.broken, rulings.get(e.id)) for e in ended),
+            *((e.id, e.team, e.status, e.ended_at, e.broken, rulings.get(e.id)) for e in ended),
             *snapshot.voids.get(phase, {}).items(),
             *snapshot.choices.get(phase, {}).items(),
         ]

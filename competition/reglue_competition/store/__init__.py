@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from reglue_competition.store.access import Access
 from reglue_competition.store.appeals import Appeals
+from reglue_competition.store.forgetting import Forgetting
 from reglue_competition.store.migrate import migrate
 from reglue_competition.store.news import Announcements
 from reglue_competition.store.phases import Phases
@@ -54,7 +55,7 @@ __all__ = [
 ]
 
 
-class Store(Access, Phases, Submissions, Appeals, Rulings, Announcements):
+class Store(Access, Phases, Submissions, Appeals, Rulings, Announcements, Forgetting):
     """A competition's database, by its URL: `sqlite:////FOLDER/FILE` or `postgresql://…`.
 
     A context manager. Threads and processes may use it at once: what one method changes is

@@ -33,6 +33,8 @@ _LOOKS_LIKE = str.maketrans(
 )
 """Of the confusable characters of Unicode's UTS 39 those that few fonts tell apart."""
 
+_FORGOTTEN = re.compile(r"team #\d+")  # see forgotten_name
+
 MOST_TOKENS = 5  # that are valid, of a team that makes them itself
 _PREFIX = "reglue_"  # by which a token that was published is found
 _TOKEN_BYTES = 32
@@ -60,7 +62,7 @@ class Access(Events):
 
         def add(transaction: Transaction) -> Team:
             if _has_token(transaction, name, token, None):
-                return _team(transaction.connection, name)
+                return team_in(transaction.connection, name)
             team = _add_team(transaction, name)
             _add_token(transaction, team, token, expires_at)
             return team
@@ -86,7 +88,7 @@ class Access(Events):
 
     def team(self, name: str) -> Team:
         """The team of that name. Raises UnknownName."""
-        return self._database.read(lambda connection: _team(connection, name))
+        return self._database.read(lambda connection: team_in(connection, name))
 
     def retire_team(self, name: str) -> None:
         """Refuse a team's tokens from now on, and ask that its submissions are cancelled.
@@ -95,16 +97,13 @@ class Access(Events):
         """
 
         def retire(transaction: Transaction) -> None:
-            team = _team(transaction.connection, name)
-            if team.retired_at is not None:
+            team = team_in(transaction.connection, name)
+            if not retire_in(transaction, team):
                 return
-            change = sa.update(schema.teams).where(schema.teams.c.id == team.id)
-            transaction.connection.execute(change.values(retired_at=transaction.at))
             theirs = schema.submissions.c.team_id == team.id
             going_on = schema.submissions.c.status.in_(UNFINISHED)
             cancel = sa.update(schema.submissions).where(theirs, going_on)
             transaction.connection.execute(cancel.values(cancel_asked=True))
-            transaction.note("team retired", team=name)
 
         self._database.write(retire)
 
@@ -147,7 +146,7 @@ class Access(Events):
             if row is None:
                 known = transaction.connection.scalars(sa.select(schema.tokens.c.id))
                 raise UnknownName("token with the id", token_id, known)
-            _revoke(transaction, Token(**row))
+            revoke_in(transaction, Token(**row))
 
         self._database.write(change)
 
@@ -176,7 +175,7 @@ class Access(Events):
                     f"the team has {len(theirs)} tokens that are valid, wanted fewer than "
                     f"{MOST_TOKENS}: revoke those that nobody uses"
                 )
-            team = _team(transaction.connection, known.team or "")
+            team = team_in(transaction.connection, known.team or "")
             _add_token(transaction, team, made, known.expires_at, phase)
 
         self._database.write(add)
@@ -191,7 +190,7 @@ class Access(Events):
             known = _valid_token(transaction.connection, token, transaction.at)
             for each in _valid_tokens(transaction, known):
                 if each.id != known.id:
-                    _revoke(transaction, each)
+                    revoke_in(transaction, each)
 
         self._database.write(change)
 
@@ -200,7 +199,7 @@ class Access(Events):
 
         def found(connection: sa.Connection) -> Bearer:
             known = _valid_token(connection, token, self._database.now())
-            return Organiser(known.id) if known.team is None else _team(connection, known.team)
+            return Organiser(known.id) if known.team is None else team_in(connection, known.team)
 
         return self._database.read(found)
 
@@ -216,6 +215,11 @@ class Access(Events):
 def new_token() -> str:
     """A random token, with a prefix by which scanners recognise a leaked one."""
     return _PREFIX + secrets.token_urlsafe(_TOKEN_BYTES)
+
+
+def forgotten_name(team: Team) -> str:
+    """What a team is called once it is forgotten: no other can be called so."""
+    return f"team #{team.id}"
 
 
 def token_id(token: str) -> str:
@@ -307,7 +311,7 @@ def _valid_token(connection: sa.Connection, token: str, now: datetime) -> Token:
         )
     known = Token(**row)
     _check_valid(known, now)
-    if known.team is not None and _team(connection, known.team).retired_at is not None:
+    if known.team is not None and team_in(connection, known.team).retired_at is not None:
         raise TokenRefused("the team was retired: ask the organiser")
     return known
 
@@ -316,17 +320,32 @@ def _valid_tokens(transaction: Transaction, of: Token) -> list[Token]:
     """All that the team of a token has. Raises UsageError for the organiser's."""
     if of.team is None:
         raise UsageError("this is the organiser's token: `reglue competition token` makes those")
-    rows = transaction.connection.execute(_TOKENS.where(schema.teams.c.name == of.team))
-    tokens = [Token(**row) for row in rows.mappings()]
     now = transaction.at
     return [
         each
-        for each in tokens
+        for each in tokens_in(transaction.connection, of.team)
         if each.revoked_at is None and (each.expires_at is None or each.expires_at > now)
     ]
 
 
-def _revoke(transaction: Transaction, token: Token) -> None:
+def retire_in(transaction: Transaction, team: Team) -> bool:
+    """Refuse a team's tokens from now on; returns whether it was not retired before."""
+    if team.retired_at is not None:
+        return False
+    change = sa.update(schema.teams).where(schema.teams.c.id == team.id)
+    transaction.connection.execute(change.values(retired_at=transaction.at))
+    transaction.note("team retired", team=team.name)
+    return True
+
+
+def tokens_in(connection: sa.Connection, team: str) -> list[Token]:
+    """All that a team ever had."""
+    rows = connection.execute(_TOKENS.where(schema.teams.c.name == team))
+    return [Token(**row) for row in rows.mappings()]
+
+
+def revoke_in(transaction: Transaction, token: Token) -> None:
+    """Refuse a token from now on."""
     if token.revoked_at is None:
         change = sa.update(schema.tokens).where(schema.tokens.c.id == token.id)
         transaction.connection.execute(change.values(revoked_at=transaction.at))
@@ -343,7 +362,8 @@ def _check_valid(token: Token, now: datetime) -> None:
         )
 
 
-def _team(connection: sa.Connection, name: str) -> Team:
+def team_in(connection: sa.Connection, name: str) -> Team:
+    """The team of that name. Raises UnknownName."""
     row = connection.execute(sa.select(schema.teams).where(schema.teams.c.name == name))
     if (team := row.mappings().first()) is None:
         raise UnknownName("team", name, connection.scalars(sa.select(schema.teams.c.name)))
@@ -359,6 +379,10 @@ def _normalise_name(name: str) -> str:
         or "\t" in normalised
     ):
         raise BadArgument(got=f"the team's name {brief(name)}", wanted="printable characters")
+    if _FORGOTTEN.fullmatch(_looks(normalised)):
+        raise BadArgument(
+            got=f"the team's name {normalised!r}", wanted="another: forgotten teams are named so"
+        )
     if (size := len(normalised.encode())) > MOST_NAME:
         raise BadArgument(
             got=f"a team's name of {size} bytes in UTF-8", wanted=f"{MOST_NAME} or fewer"

@@ -10,8 +10,8 @@ import sqlalchemy as sa
 from reglue.errors import BadArgument, UnknownName, UsageError, printable
 from reglue_competition.store import schema
 from reglue_competition.store.database import Transaction
-from reglue_competition.store.events import Events
-from reglue_competition.store.records import UNFINISHED, Appeal, Team
+from reglue_competition.store.events import Events, events_in
+from reglue_competition.store.records import UNFINISHED, Appeal, Event, Team
 
 MOST_TEXT = 2000  # characters of an appeal, or of its answer
 MOST_A_DAY = 5  # appeals of a team within 24 hours
@@ -49,7 +49,7 @@ class Appeals(Events):
             since = transaction.at - timedelta(days=1)
             if sum(each.at > since for each in appeals) >= MOST_A_DAY:
                 raise UsageError(f"got {MOST_A_DAY} appeals within a day: try again tomorrow")
-            transaction.note(FILED, team=team.name, submission=submission_id, text=text)
+            transaction.note(FILED, team=team.name, submission=submission_id, texts={"text": text})
 
         self._database.write(file)
 
@@ -65,7 +65,11 @@ class Appeals(Events):
             if not of.is_open:
                 raise UsageError(f"appeal {appeal} was answered already")
             transaction.note(
-                ANSWERED, team=of.team, submission=of.submission, appeal=appeal, text=text
+                ANSWERED,
+                team=of.team,
+                submission=of.submission,
+                texts={"text": text},
+                appeal=appeal,
             )
 
         self._database.write(answer)
@@ -78,31 +82,26 @@ class Appeals(Events):
 def _appeals(
     connection: sa.Connection, *, team: str | None = None, submission: str | None = None
 ) -> list[Appeal]:
-    columns = schema.events.c
-    query = sa.select(schema.events).where(columns.kind.in_((FILED, ANSWERED))).order_by(columns.id)
-    if team is not None:
-        query = query.where(columns.team == team)
-    if submission is not None:
-        query = query.where(columns.submission == submission)
-    rows = connection.execute(query).mappings().all()
-    return _pair_answers(rows)
+    """Without those of forgotten teams, whose texts are gone."""
+    found = events_in(connection, FILED, ANSWERED, team=team, submission=submission)
+    return _pair_answers([each for each in found if "text" in each.detail])
 
 
-def _pair_answers(rows: Sequence[sa.RowMapping]) -> list[Appeal]:
-    answers = {row["detail"]["appeal"]: row for row in rows if row["kind"] == ANSWERED}
+def _pair_answers(events: Sequence[Event]) -> list[Appeal]:
+    answers = {each.detail["appeal"]: each for each in events if each.kind == ANSWERED}
     appeals = []
-    for row in rows:
-        if row["kind"] == FILED:
-            answer = answers.get(row["id"])
+    for event in events:
+        if event.kind == FILED:
+            answer = answers.get(event.id)
             appeals.append(
                 Appeal(
-                    id=row["id"],
-                    at=row["at"],
-                    team=row["team"],
-                    submission=row["submission"],
-                    text=row["detail"]["text"],
-                    answer=answer["detail"]["text"] if answer else "",
-                    answered_at=answer["at"] if answer else None,
+                    id=event.id,
+                    at=event.at,
+                    team=event.team or "",
+                    submission=event.submission or "",
+                    text=event.detail["text"],
+                    answer=answer.detail["text"] if answer else "",
+                    answered_at=answer.at if answer else None,
                 )
             )
     return appeals

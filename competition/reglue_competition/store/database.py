@@ -10,13 +10,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
-from reglue.errors import StoreFailed, UsageError
+from reglue.errors import StoreFailed, UnknownName, UsageError
 from reglue_bench.runs.ledger.storage import BUSY, code_of, sqlite_text
-from reglue_competition.store.schema import events
+from reglue_competition.store.schema import event_texts, events, teams
 
 PATIENCE_S = 10.0
 
@@ -50,13 +51,34 @@ class Transaction:
         team: str | None = None,
         submission: str | None = None,
         run: int | None = None,
+        texts: Mapping[str, str] = MappingProxyType({}),
         **detail: Any,
     ) -> None:
-        """Add an event."""
-        row = {"at": self.at, "kind": kind, "team": team, "submission": submission, "run": run}
-        self.connection.execute(
-            sa.insert(events).values(row | {"detail": detail, "operation": self.operation})
-        )
+        """Add an event. Raises UnknownName.
+
+        Args:
+            kind: What happened.
+            team: The name of the team that it is about.
+            submission: The id of the submission that it is about.
+            run: The index of the benchmark in its phase.
+            texts: Of the detail, what people and programs wrote: it is forgotten with the team.
+            detail: JSON; holds neither names nor such texts.
+        """
+        row = {"at": self.at, "kind": kind, "submission": submission, "run": run, "detail": detail}
+        row |= {"team_id": self._team_id(team), "operation": self.operation}
+        key = self.connection.execute(sa.insert(events).values(row)).inserted_primary_key
+        if texts and key is not None:
+            words = {"event_id": key[0], "texts": dict(texts)}
+            self.connection.execute(sa.insert(event_texts).values(words))
+
+    def _team_id(self, name: str | None) -> int | None:
+        if name is None:
+            return None
+        of_name = sa.select(teams.c.id).where(teams.c.name == name)
+        found: int | None = self.connection.scalar(of_name)
+        if found is None:
+            raise UnknownName("team", name, self.connection.scalars(sa.select(teams.c.name)))
+        return found
 
 
 class Database:
@@ -230,7 +252,16 @@ def _sqlite(file: str, patience_s: float) -> sqlite3.Connection:
         check_same_thread=False,
         isolation_level=None,
     )
-    pragmas = () if is_read_only else ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
+    pragmas = (
+        ()
+        if is_read_only
+        else (
+            "journal_mode=WAL",
+            "synchronous=FULL",
+            "foreign_keys=ON",
+            "secure_delete=ON",  # what is deleted is overwritten
+        )
+    )
     for pragma in pragmas:
         connection.execute(f"PRAGMA {pragma}")
     return connection

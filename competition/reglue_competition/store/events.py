@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any, Self
 
 import sqlalchemy as sa
@@ -49,12 +50,13 @@ class Events:
         team: str | None = None,
         submission: str | None = None,
         run: int | None = None,
+        texts: Mapping[str, str] = MappingProxyType({}),
         **detail: Any,
     ) -> None:
-        """Add an event; `detail` is JSON."""
+        """Add an event, as `Transaction.note` does. Raises UnknownName."""
         self._database.write(
             lambda transaction: transaction.note(
-                kind, team=team, submission=submission, run=run, **detail
+                kind, team=team, submission=submission, run=run, texts=texts, **detail
             )
         )
 
@@ -63,12 +65,16 @@ class Events:
 
         Ids grow in the order of commits: a reader that goes on from the last one misses none.
         """
-        query = sa.select(schema.events).where(schema.events.c.id > after)
+        query = _EVENTS.where(schema.events.c.id > after)
         if team is not None:
-            query = query.where(schema.events.c.team == team)
-        rows = self._rows(query.order_by(schema.events.c.id).limit(limit))
-        names = Event.__dataclass_fields__
-        return [Event(**{name: row[name] for name in names}) for row in rows]
+            query = query.where(schema.teams.c.name == team)
+        query = query.order_by(schema.events.c.id).limit(limit)
+        return [_event(row) for row in self._rows(query)]
+
+    def newest_events(self, limit: int) -> list[Event]:
+        """The last `limit` events, the newest first."""
+        query = _EVENTS.order_by(schema.events.c.id.desc()).limit(limit)
+        return [_event(row) for row in self._rows(query)]
 
     def newest_event(self, kind: str) -> datetime | None:
         """The date of the newest event of that kind; None if there is none."""
@@ -86,11 +92,37 @@ class Events:
 
     def events_of(self, *kinds: str, phase: str) -> list[Event]:
         """The events of these kinds about a phase, in their order."""
-        columns = schema.events.c
-        query = sa.select(schema.events).where(columns.kind.in_(kinds)).order_by(columns.id)
-        names = Event.__dataclass_fields__
-        every = [Event(**{name: row[name] for name in names}) for row in self._rows(query)]
+        every = self._database.read(lambda to: events_in(to, *kinds))
         return [each for each in every if each.detail.get("phase") == phase]
 
     def _rows(self, query: sa.Select[Any]) -> list[sa.RowMapping]:
         return self._database.read(lambda to: list(to.execute(query).mappings()))
+
+
+def events_in(
+    connection: sa.Connection, *kinds: str, team: str | None = None, submission: str | None = None
+) -> list[Event]:
+    """The events of these kinds, of all or of one team or submission, in their order."""
+    columns = schema.events.c
+    query = _EVENTS.where(columns.kind.in_(kinds))
+    if team is not None:
+        query = query.where(schema.teams.c.name == team)
+    if submission is not None:
+        query = query.where(columns.submission == submission)
+    return [_event(row) for row in connection.execute(query.order_by(columns.id)).mappings()]
+
+
+_EVENTS = (
+    sa.select(
+        *(each for each in schema.events.c if each.name not in ("team_id", "operation")),
+        schema.teams.c.name.label("team"),
+        schema.event_texts.c.texts,
+    )
+    .outerjoin_from(schema.events, schema.teams)
+    .outerjoin(schema.event_texts, schema.event_texts.c.event_id == schema.events.c.id)
+)
+
+
+def _event(row: sa.RowMapping) -> Event:
+    values = {name: row[name] for name in Event.__dataclass_fields__}
+    return Event(**values | {"detail": {**row["detail"], **(row["texts"] or {})}})

@@ -5,9 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from reglue.errors import BadArgument, UnknownName, printable
-from reglue_competition.store import schema
 from reglue_competition.store.database import Transaction
-from reglue_competition.store.events import Events
+from reglue_competition.store.events import Events, events_in
 from reglue_competition.store.records import News
 
 MOST_TEXT = 1000  # characters
@@ -45,12 +44,10 @@ class Announcements(Events):
 
 
 def _news(connection: sa.Connection) -> list[News]:
-    columns = schema.events.c
-    query = sa.select(schema.events).where(columns.kind.in_((_TOLD, _REMOVED)))
-    rows = connection.execute(query.order_by(columns.id.desc())).all()
-    removed = {row.detail["news"] for row in rows if row.kind == _REMOVED}
+    events = events_in(connection, _TOLD, _REMOVED)[::-1]
+    removed = {each.detail["news"] for each in events if each.kind == _REMOVED}
     return [
-        News(row.id, row.at, row.detail["text"])
-        for row in rows
-        if row.kind == _TOLD and row.id not in removed
+        News(each.id, each.at, each.detail["text"])
+        for each in events
+        if each.kind == _TOLD and each.id not in removed
     ]

@@ -12,7 +12,7 @@ from reglue.errors import UnknownName, UsageError
 from reglue_competition.definition import Definition, PhaseState, changes, may_overlap
 from reglue_competition.store import schema
 from reglue_competition.store.database import Transaction
-from reglue_competition.store.events import Events
+from reglue_competition.store.events import Events, events_in
 from reglue_competition.store.records import UNFINISHED, Phase
 
 _SHOWN = "phase shown"
@@ -131,7 +131,8 @@ class Phases(Events):
     def note_shown(self, name: str, team: str) -> None:
         """Record that a team sees what a closed phase played: a transcript, or its episodes.
 
-        To be called before it does. Raises UsageError if the phase is open: nothing may be shown.
+        To be called before it does. Raises UsageError if the phase is open: nothing may be shown;
+        and UnknownName for a team that has just been forgotten.
         """
 
         def shown(transaction: Transaction) -> None:
@@ -202,10 +203,8 @@ def _write(
 
 def _shown_to(connection: sa.Connection, phase: str) -> str | None:
     """The first team that has seen what a closed phase played."""
-    columns = schema.events.c
-    query = sa.select(columns.team, columns.detail).where(columns.kind == _SHOWN)
-    rows = connection.execute(query.order_by(columns.id))
-    return next((row.team for row in rows if row.detail.get("phase") == phase), None)
+    shown = events_in(connection, _SHOWN)
+    return next((each.team for each in shown if each.detail["phase"] == phase), None)
 
 
 _COLUMNS = [schema.phases.c[name] for name in Phase.__dataclass_fields__]

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from reglue.errors import EntryRefused, UnknownName, UsageError
 from reglue_competition.store import schema
+from reglue_competition.store.events import events_in
 from reglue_competition.store.phases import phases_in
 from reglue_competition.store.records import (
     FREE,
@@ -129,9 +130,7 @@ def quotas_left(
 
 def _limits(connection: sa.Connection, team: str, phase: sa.RowMapping) -> dict[str, int]:
     """A team's quotas, with what the organiser allows it beyond its phase's."""
-    columns = schema.events.c
-    query = sa.select(columns.detail).where(columns.kind == ALLOWED, columns.team == team)
-    details = connection.scalars(query.order_by(columns.id))
+    details = [each.detail for each in events_in(connection, ALLOWED, team=team)]
     more = [each["more"] for each in details if each["phase"] == phase["name"]] or [0]
     beyond = {"at_once": 0, "a_day": more[-1], "in_all": more[-1]}
     return {key: phase[key] + n for key, n in beyond.items() if phase[key] is not None}

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from reglue.errors import BadArgument, UnknownName, UsageError, brief, printable
 from reglue_competition.store import schema
 from reglue_competition.store.database import Transaction
-from reglue_competition.store.events import Events
+from reglue_competition.store.events import Events, events_in
 from reglue_competition.store.phases import definition_in, phase_in
 from reglue_competition.store.records import SCORED, Ruling, Standing, Team
 
@@ -17,6 +17,9 @@ MOST_WHY = 500  # characters of a reason
 
 _RULED, _VOIDED, _CHOSEN = "ruling", "benchmark ruling", "submission chosen"
 """Kinds of events, which are all that is kept of rulings and choices: the newest counts."""
+
+FORGOTTEN = "the reason was deleted with what else was personal of the team"
+"""Instead of the reason of a ruling on a team that was forgotten."""
 
 
 class Rulings(Events):
@@ -46,8 +49,8 @@ class Rulings(Events):
                 _RULED,
                 team=row.team,
                 submission=submission_id,
+                texts={"why": why},
                 standing=standing,
-                why=why,
                 by="organiser" if team is None else "team",
             )
 
@@ -93,9 +96,9 @@ class Rulings(Events):
 
         def read(to: sa.Connection) -> dict[str, str]:
             return {
-                row.team: row.submission
-                for row in _events(to, _CHOSEN)
-                if row.detail["phase"] == phase and (before is None or row.at < before)
+                each.team or "": each.submission or ""
+                for each in events_in(to, _CHOSEN)
+                if each.detail["phase"] == phase and (before is None or each.at < before)
             }
 
         return self._database.read(read)
@@ -144,26 +147,20 @@ def _submission(connection: sa.Connection, id_: str, team: Team | None) -> sa.Ro
 
 def _rulings(connection: sa.Connection) -> dict[str, Ruling]:
     found = {}
-    for row in _events(connection, _RULED):
-        found[row.submission] = Ruling(
-            standing=row.detail["standing"],
-            why=row.detail["why"],
-            by_team=row.detail["by"] == "team",
-            at=row.at,
+    for each in events_in(connection, _RULED):
+        found[each.submission or ""] = Ruling(
+            standing=each.detail["standing"],
+            why=each.detail.get("why", FORGOTTEN),
+            by_team=each.detail["by"] == "team",
+            at=each.at,
         )
     return {submission: each for submission, each in found.items() if each.standing != "ranked"}
 
 
 def _voids(connection: sa.Connection, phase: str) -> dict[int, str]:
-    details = [row.detail for row in _events(connection, _VOIDED)]
+    details = [each.detail for each in events_in(connection, _VOIDED)]
     found = {each["benchmark"]: each["void"] for each in details if each["phase"] == phase}
     return {place: why for place, why in found.items() if why}
-
-
-def _events(connection: sa.Connection, kind: str) -> sa.CursorResult[sa.Row]:  # type: ignore[type-arg]
-    columns = schema.events.c
-    query = sa.select(schema.events).where(columns.kind == kind).order_by(columns.id)
-    return connection.execute(query)
 
 
 def _normalise(why: str, *, is_needed: bool) -> str:

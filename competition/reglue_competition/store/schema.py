@@ -151,10 +151,15 @@ events = sa.Table(  # triggers refuse to change or delete a row
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("at", Utc, nullable=False),
     sa.Column("kind", sa.Text, nullable=False, index=True),
-    # Names, not keys: an event may be about anything.
-    sa.Column("team", sa.Text),
+    sa.Column("team_id", sa.ForeignKey("team.id")),
     sa.Column("submission", sa.Text),
     sa.Column("run", sa.Integer),
     sa.Column("detail", sa.JSON, nullable=False),
     sa.Column("operation", sa.Text, nullable=False),  # of the transaction that wrote it
+)
+event_texts = sa.Table(  # a trigger refuses to change a row; those of a forgotten team are deleted
+    "event_text",
+    TABLES,
+    sa.Column("event_id", sa.ForeignKey("event.id"), primary_key=True),
+    sa.Column("texts", sa.JSON, nullable=False),  # the rest of the event's detail
 )

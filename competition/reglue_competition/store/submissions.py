@@ -102,7 +102,7 @@ class Submissions(Events):
                 "submission entered",
                 team=team.name,
                 submission=key,
-                name=name,
+                texts={"name": name},
                 phase=of["name"],
                 image=image,
             )
@@ -159,7 +159,7 @@ class Submissions(Events):
                 known = list(transaction.connection.scalars(sa.select(of)))
                 if name not in known:
                     raise UnknownName(what, name, known)
-            transaction.note(ALLOWED, team=team, phase=phase, more=more, why=why)
+            transaction.note(ALLOWED, team=team, texts={"why": why}, phase=phase, more=more)
 
         self._database.write(allowed)
 
@@ -221,8 +221,8 @@ class Submissions(Events):
                 f"submission {status}",
                 team=submission.team,
                 submission=submission_id,
+                texts={"detail": detail},
                 before=submission.status,
-                detail=detail,
             )
             return True
 
@@ -250,7 +250,10 @@ class Submissions(Events):
             values = {"interrupted": interrupted, **_also_used(submission, used)}
             _update(transaction, submission, values)
             transaction.note(
-                "submission interrupted", team=submission.team, submission=submission_id, why=why
+                "submission interrupted",
+                team=submission.team,
+                submission=submission_id,
+                texts={"why": why},
             )
             return interrupted
 

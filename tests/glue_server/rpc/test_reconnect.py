@@ -21,6 +21,7 @@ from reglue.errors import AgentDisconnected, SessionLost, WrongToken
 from reglue.messages.agent_messages import AgentInit, RoutineDone, TextMessage
 from reglue.messages.environment_messages import EnvironmentInit, EnvironmentReady, Play, Played
 from reglue.net.join_string import Transport
+from tests.error_facts import raises
 from tests.glue_server.playing import SOLVED, corridor_pool
 from tests.glue_server.rpc.peers import PATIENCE_S, seated
 from tests.glue_server.rpc.proxies import TRANSPORTS, cut_off, proxy_to, redirect
@@ -222,7 +223,7 @@ def test_a_peer_whose_glue_does_not_come_back_leaves_after_the_reconnect_window(
         left = start(Counting(), way.address, server.tokens["agent"], connect_timeout_s=3600.0)
         seated(server)
         way.close()
-        with pytest.raises(SessionLost):
+        with raises(SessionLost, "same name", "new address", "join string"):
             left.result(PATIENCE_S)
 
 

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -141,6 +142,58 @@ def test_a_team_that_is_removed_stays_listed(folder: Path, say: Say) -> None:
     (listed,) = json.loads(say("competition", "team", "list", str(folder), "--json").stdout)
     assert listed["name"] == "A"
     assert listed["retired_at"]
+
+
+def test_a_team_is_forgotten_when_asked_to(folder: Path, say: Say) -> None:
+    file = folder / "competition.toml"
+    file.write_text(file.read_text().replace("# client_certificates", "client_certificates"))
+    for name in ("Ada", "Eve"):
+        assert say("competition", "team", "add", str(folder), name).returncode == 0
+    assert len([*(folder / "certificates").iterdir()]) == 2
+    words = ("competition", "team", "forget", str(folder), "Ada")
+    done = say(*words)
+    assert (done.returncode, "--yes" in done.stderr) == (2, True)
+    assert "transcripts/" in done.stdout
+    assert "Ada" in say("competition", "team", "list", str(folder)).stdout
+    done = say(*words, "--yes")
+    assert (done.returncode, done.stdout) == (0, "the team is team #1 from now on\n"), done.stderr
+    (left,) = (folder / "certificates").iterdir()
+    assert x509.load_pem_x509_certificate(left.read_bytes()).subject.rfc4514_string() == "CN=Eve"
+    for shown in ("status", "runs", "team list", "token list", "export", "events"):
+        flags = [] if shown == "events" else ["--json"]
+        found = say("competition", *shown.split(), str(folder), *flags).stdout
+        assert "Ada" not in found, shown
+    assert "team #1" in found
+    assert say(*words, "--yes").returncode == 2
+
+
+def test_a_team_is_forgotten_once_its_submissions_have_ended(folder: Path, say: Say) -> None:
+    assert say("competition", "open", str(folder), "practice").returncode == 0
+    with CompetitionFolder.read(folder).store() as store:
+        waits = store.enter(store.add_team("Ada"), "sarsa", datetime.now(UTC))
+    done = say("competition", "team", "forget", str(folder), "Ada", "--yes")
+    assert (done.returncode, waits.id in done.stderr) == (2, True)
+    assert "Ada" in say("competition", "runs", str(folder)).stdout
+
+
+def test_in_a_terminal_a_team_is_forgotten_after_a_question(
+    folder: Path, say: Say, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", Answers("n\ny\n"))
+    assert say("competition", "team", "add", str(folder), "Ada").returncode == 0
+    words = ("competition", "team", "forget", str(folder), "Ada")
+    assert say(*words).returncode == 1
+    assert "Ada" in say("competition", "team", "list", str(folder)).stdout
+    assert say(*words).returncode == 0
+    assert "Ada" not in say("competition", "team", "list", str(folder)).stdout
+
+
+class Answers(io.StringIO):
+    """A terminal in which somebody types these."""
+
+    def isatty(self) -> bool:
+        """As a terminal says it."""
+        return True
 
 
 def test_teams_of_a_table_get_a_file_each(folder: Path, say: Say, tmp_path: Path) -> None:

@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
+
+from glue_server.rpc.handlers import Caller
+from reglue_competition.runs.metrics import Metrics
+from reglue_competition.runs.store_entries import StoreEntries
+from reglue_competition.store import Store, migrate
+from reglue_competition.store.database import sqlite_url
+from tests.reglue_competition.competitions import definition
 
 SAYS = """
 import logging
@@ -55,3 +66,19 @@ def test_a_line_as_json_has_the_same_facts() -> None:
     ]
     assert all(re.fullmatch(r"[\d-]{10}T[\d:]{8}\.\d{3}\+00:00", each["at"]) for each in lines)
     assert "IndexError" in lines[2]["traceback"]
+
+
+def test_the_address_of_an_agent_that_is_let_in_is_not_logged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    migrate(url := sqlite_url(tmp_path / "competition.sqlite"))
+    with Store(url) as store, caplog.at_level(logging.INFO, "reglue"):
+        store.apply(definition())
+        store.open_phase("public", "9f" * 32)
+        token = store.new_token(store.add_team("Ada"))
+        entry = StoreEntries(store, Metrics(), definition()).enter(
+            token, "sarsa", Caller("ipv4:192.0.2.77")
+        )
+    (told,) = caplog.records
+    assert "192.0.2.77" not in caplog.text
+    assert (vars(told)["team"], vars(told)["submission"]) == ("Ada", entry)

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,7 +20,8 @@ from filelock import FileLock
 
 from reglue.errors import RunBusy, UsageError
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
-from reglue.net.join_string import JoinString
+from reglue.net.join_string import JoinString, split_address
+from reglue.net.join_string import join_string as read_join_string
 from reglue.net.lobby import open_channel
 from reglue_competition.competition_folder import DATABASE, CompetitionFolder
 from reglue_competition.definition import FILE
@@ -217,6 +219,31 @@ def test_servers_that_end_in_the_middle_lose_nothing_and_score_nothing_twice(
     assert here == alone(folder / "alone", Seeded(), submission.id, *settings)
     kinds = [event.kind for event in store.events(limit=1000)]
     assert kinds.count("run recorded") == kinds.count("submission finished") == 1
+
+
+def test_agents_join_a_server_that_has_moved_by_their_join_strings_with_its_new_address(
+    folder: Path, tmp_path: Path
+) -> None:
+    """Their submissions go on, by the old tokens, also with a certificate for the new address."""
+    migrate(url := sqlite_url(tmp_path / "competition.sqlite"))
+    with Store(url) as store:
+        with served(folder, url) as first:
+            where = join_string(folder, store, first.address, "ours")
+            with joined_process(where, "Pausing"):
+                until(lambda: any(each.progress for each in store.submissions()), "it plays")
+                first.process.kill()
+                first.process.wait()
+        (submission,) = store.submissions()
+        assert submission.status == "playing"
+        renew(folder / "secrets", "elsewhere.example.org:4096")
+        host, port = split_address(first.address)
+        with socket.create_server((host, port)), served(folder, url) as second:
+            moved = str(where).replace(first.address, second.address)
+            with joined_process(read_join_string(moved), "Pausing") as agent:
+                until(lambda: store.submission(submission.id).status == "finished", "it has ended")
+                assert agent.wait(PATIENCE_S) == 0
+        assert [each.id for each in store.submissions()] == [submission.id]
+        assert len(store.tokens()) == 1
 
 
 def test_a_server_that_drains_ends_what_plays_and_lets_nobody_else_in(

@@ -83,7 +83,9 @@ def test_a_migration_that_was_broken_off_left_nothing_and_can_be_repeated(empty_
 
 
 def test_what_an_older_reglue_stored_is_kept(empty_url: str) -> None:
-    """A phase has closed when the log says so, and what waits has waited since it was entered."""
+    """A phase has closed when the log says so, what waits has waited since it was entered, and
+    events are as they were, with their names and texts.
+    """
     entered, closed = datetime(2026, 1, 2, tzinfo=UTC), datetime(2026, 1, 3, tzinfo=UTC)
     database = Database(empty_url, creates=True)
     database.write(lambda transaction: _first_revision(transaction.connection, entered, closed))
@@ -96,6 +98,17 @@ def test_what_an_older_reglue_stored_is_kept(empty_url: str) -> None:
         assert (waiting.waits_since, waiting.interrupted, waiting.broken) == (entered, 0, 0)
         assert waiting.waits_until(one) == closed + MOST_WAIT
         assert [(each.team, each.phase) for each in store.tokens()] == [("A", None)]
+        events = [(each.kind, each.team, dict(each.detail)) for each in store.events()]
+        assert events == [
+            ("phase closed", None, {"phase": "one"}),
+            ("phase closed", None, {"phase": "another"}),
+            ("submission entered", "A", {"name": "sarsa", "phase": "one"}),
+            ("ruling", "A", {"why": "slow", "standing": "unranked"}),
+        ]
+        store.set_status(waiting.id, "withdrawn")
+        store.forget_team("A")
+        assert "sarsa" not in str(store.events())
+        assert "slow" not in str(store.events())
 
 
 def _first_revision(connection: sa.Connection, entered: datetime, closed: datetime) -> None:
@@ -113,8 +126,10 @@ def _first_revision(connection: sa.Connection, entered: datetime, closed: dateti
             phase | {"id": 2, "name": "two", "state": "open", "cells": "own", "opens_at": closed},
         ],
         "event": [
-            {"id": 1, "at": closed, "kind": "phase closed", "detail": {"phase": "one"}},
-            {"id": 2, "at": later, "kind": "phase closed", "detail": {"phase": "another"}},
+            {"kind": "phase closed", "detail": {"phase": "one"}},
+            {"kind": "phase closed", "detail": {"phase": "another"}},
+            {"kind": "submission entered", "detail": {"name": "sarsa", "phase": "one"}},
+            {"kind": "ruling", "detail": {"standing": "unranked", "why": "slow"}},
         ],
         "team": [{"id": 1, "name": "A", "created_at": entered}],
         "token": [{"id": "b", "team_id": 1, "sha256": "c", "created_at": entered}],
@@ -123,7 +138,11 @@ def _first_revision(connection: sa.Connection, entered: datetime, closed: dateti
         ],
     }
     for row in rows["event"]:
-        row["operation"] = ""
+        row |= {
+            "operation": "",
+            "at": closed,
+            "team": None if row["kind"] == "phase closed" else "A",
+        }
     rows["submission"][0] |= {"detail": "", "queued_at": entered, "cancel_asked": False}
     rows["submission"][0] |= {"draw": 0, "progress": {}}
     for name, each in rows.items():

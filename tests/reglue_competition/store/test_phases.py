@@ -100,6 +100,7 @@ def test_closing_is_undone_while_nobody_knows_what_was_played(store: Store) -> N
     with raises(UsageError, "phase public", "private is open"):
         store.reopen_phase("public")
     store.close_phase("private")
+    store.add_team("B")
     store.note_shown("private", "B")  # another's is no obstacle
     store.reopen_phase("public")
     (again, _) = store.phases()
@@ -112,6 +113,8 @@ def test_closing_is_undone_while_nobody_knows_what_was_played(store: Store) -> N
 @pytest.mark.parametrize("how", ["revealed", "shown"])
 def test_a_phase_that_is_known_is_not_opened_again(store: Store, how: str) -> None:
     store.apply(definition(phase(), private()))
+    for name in ("A", "B"):
+        store.add_team(name)
     store.open_phase("public", "hash")
     with raises(UsageError, "public", "not closed"):
         store.note_shown("public", "B")

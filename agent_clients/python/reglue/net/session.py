@@ -39,6 +39,10 @@ WINDOW = 8
 
 FAREWELL_S = 5.0  # how long a peer that leaves waits for the glue's last word
 _END_S = 2.0  # and one that leaves early, or was interrupted
+_GAVE_UP = (
+    "gave up. A competition keeps its submissions: join again under the same name, and if its "
+    "organiser has announced a new address, put it into the join string"
+)
 _IN_VAIN = 3  # connections after which the log says why nothing may come over them
 
 
@@ -238,6 +242,8 @@ class Session(GlueSession):
                     continue
                 if self._ticket.address:  # the run is gone, its hub may not be
                     raise _Forgotten(error) from error
+                if self._ticket.reconnect_window_us:
+                    raise SessionLost(f"{error}; {_GAVE_UP}") from error.__cause__
                 raise
             except ReglueError as error:
                 cause = error.__cause__
