@@ -167,10 +167,10 @@ class StreamPort(PeerSession):
 
     def _loss(self) -> ReglueError:
         """The error of a peer that is gone, with its own last words if there are any."""
+        if self._fault in (None, INTERRUPTED):
+            self.check_blame()
         if self._fault == INTERRUPTED:
             return self._codec.lost(self.why_gone)
-        if self._fault is None:
-            self.check_blame()
         why = self._why_lost if self._fault is None else f"; it said: {self._fault}"
         return self._codec.lost(f"the {self._codec.peer}'s connection is gone{why}")
 

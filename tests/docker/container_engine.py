@@ -27,10 +27,13 @@ _APART = "unshare --net --mount --pid --fork --kill-child --mount-proc".split()
 _BEGIN = """
 ip link set lo up
 until ip -4 address show tap0 2>/dev/null | grep -q inet; do sleep 0.05; done
-trap 'kill $!' TERM
-dockerd --host "unix://$1/docker.sock" --exec-root "$1/exec" --pidfile "$1/pid" \
-    --data-root "$2" --storage-driver overlay2 --cgroup-parent "$3" --dns "$4" &
-wait || wait  # as the first process of its namespace: for all, and again when told to stop
+trap 'stops=yes; kill $!' TERM
+until [ "$stops" ]; do  # it is begun again, as by its service
+    dockerd --host "unix://$1/docker.sock" --exec-root "$1/exec" --pidfile "$1/pid" \
+        --data-root "$2" --storage-driver overlay2 --cgroup-parent "$3" --dns "$4" &
+    wait $! || wait $!  # again when told to stop
+done
+wait  # as the first process of its namespace: for all
 """
 
 
@@ -44,6 +47,14 @@ class Engine:
 
     environment: dict[str, str]
     pid: int
+
+
+def kill(pid: int) -> None:
+    """Kill the engine of that process: its service begins it again, without its containers."""
+    for child in _children(pid):
+        for daemon in _children(child):
+            if Path(f"/proc/{daemon}/comm").read_text(encoding="utf-8") == "dockerd\n":
+                os.kill(daemon, signal.SIGKILL)
 
 
 @contextmanager
@@ -148,8 +159,11 @@ def _until(ready: Callable[[], bool], daemon: subprocess.Popen[bytes], log: Path
 
 def _stop(daemon: subprocess.Popen[bytes]) -> None:
     """As its service would be: containers that still run are stopped first."""
-    children = Path(f"/proc/{daemon.pid}/task/{daemon.pid}/children").read_text().split()
-    for child in children:
-        os.kill(int(child), signal.SIGTERM)
+    for child in _children(daemon.pid):
+        os.kill(child, signal.SIGTERM)
     with suppress(subprocess.TimeoutExpired):
         daemon.wait(PATIENCE_S)
+
+
+def _children(pid: int) -> list[int]:
+    return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]

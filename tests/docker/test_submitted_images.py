@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 from tests.docker.conftest import Docker
+from tests.docker.container_engine import kill
 from tests.docker.test_compose_containers import MINUTES, pytestmark  # noqa: F401 - pytest reads it
 from tests.waiting import until
 
@@ -61,16 +63,21 @@ tmp_gib = 0.1
 processes = 64
 """
 
-# What an image does, after `FROM`; the last two never join.
+# What an image does, after `FROM`.
 IMAGES = {
     "python": 'reglue-agent-python\nENTRYPOINT ["reglue", "join", "sarsa"]',
     "cpp": 'reglue-agent-cpp\nCMD ["sarsa_agent"]',
     "looks": 'reglue-agent-python\nCOPY look.sh /\nENTRYPOINT ["sh", "/look.sh"]',
-    "ends": 'reglue-agent-python\nENTRYPOINT ["true"]',
-    "fills": 'reglue-agent-python\nENTRYPOINT ["sh", "-c", "cat /dev/zero >/tmp/x; exit 9"]',
+    "ends": 'debian:bookworm-slim\nENTRYPOINT ["true"]',
+    "fills": 'debian:bookworm-slim\nENTRYPOINT ["sh", "-c", "cat /dev/zero >/tmp/x; exit 9"]',
     "hogs": 'reglue-agent-python\nENTRYPOINT ["python3", "-c", "bytearray(2**30)"]',
-    "forks": 'reglue-agent-python\nENTRYPOINT ["bash", "-c", "f() { f | f & }; f; sleep 1000"]',
-    "prints": 'reglue-agent-python\nENTRYPOINT ["yes", "an observation"]',
+    "forks": 'debian:bookworm-slim\nENTRYPOINT ["bash", "-c", "f() { f | f & }; f; sleep 1000"]',
+    "prints": 'debian:bookworm-slim\nENTRYPOINT ["yes", "an observation"]',
+    "kills": 'debian:bookworm-slim\nENTRYPOINT ["sh", "-c", "kill -9 $$"]',
+    "floods": 'reglue-agent-python\nCOPY *.py /\nENTRYPOINT ["python3", "/flood.py"]',
+    "reaches": 'reglue-agent-python\nCOPY *.py /\nENTRYPOINT ["python3", "/reach.py"]',
+    "stays": 'debian:bookworm-slim\nENTRYPOINT ["sh", "-c", "trap : TERM; sleep 99; sleep 99"]',
+    "quits": 'reglue-agent-python\nCOPY *.py /\nENTRYPOINT ["reglue", "join", "/quits.py:Quits"]',
 }
 FAILED = {
     "ends": "exit code 0 before it joined",
@@ -78,29 +85,22 @@ FAILED = {
     "hogs": "its container has run out of memory: it may have 0.5 GiB",
     "forks": " joined",  # it did not: within 20 s, or before its bash gave up
     "prints": "no agent joined within 20 s",
+    "kills": "exit code 137 (SIGKILL) before it joined",
+    "floods": "exit code 0 before it joined",
+    "reaches": "exit code 0 before it joined",
+    "stays": "no agent joined within 20 s",
+    "quits": "agent_disconnected",
 }
+HONEST = ("python", "cpp", "looks")
 
-LOOK = """
-echo networks: $(ls /sys/class/net)
-echo user: $(id -u)
-echo capabilities: $(grep CapEff /proc/self/status)
-echo seccomp: $(grep -w Seccomp: /proc/self/status)
-echo processes: $(ls -d /proc/[0-9]* | wc -l)
-echo writes: $(for of in / /agent /etc /run /var/tmp /dev/shm /tmp; do
-    touch $of/x 2>/dev/null && echo $of
-done)
-echo engine: none $(ls /var/run/docker.sock /run/podman 2>/dev/null)
-echo sockets: $(ls "$(dirname "${REGLUE_ADDRESS#unix:}")")
-echo named: $(env | cut -d= -f1 | grep REGLUE | sort)
-exec reglue join sarsa
-"""
+PROGRAMS = Path(__file__).parent / "images"
+"""What their Dockerfiles copy."""
 
 
 def archive(docker: Docker, folder: Path, name: str) -> Path:
     """An image's archive; the engine forgets the image."""
     context, tag = folder / name, f"submitted-{name}"
-    context.mkdir()
-    (context / "look.sh").write_text(LOOK, encoding="utf-8")
+    shutil.copytree(PROGRAMS, context)
     (context / "Dockerfile").write_text(f"FROM {IMAGES[name]}\n", encoding="utf-8")
     docker("docker", "build", "--tag", tag, str(context))
     docker("docker", "save", "--output", str(folder / f"{name}.tar"), tag)
@@ -194,7 +194,7 @@ def state(docker: Docker, competition: Path, phase: str) -> str:
 
 def test_images_of_any_language_are_scored(docker: Docker, competition: Path) -> None:
     found = submissions(docker, competition)
-    for name in ("python", "cpp", "looks"):
+    for name in HONEST:
         assert found[name]["status"] == "finished", found[name]["detail"]
         (run,) = found[name]["runs"]
         assert run["score"] is not None
@@ -218,7 +218,7 @@ def test_an_image_that_does_not_play_fails_by_its_own_fault(
     docker: Docker, competition: Path, name: str
 ) -> None:
     found = submissions(docker, competition)[name]
-    assert found["status"] == "failed", found["detail"]
+    assert found["status"] == "withdrawn", found["detail"]  # in its rehearsal
     assert FAILED[name] in found["detail"]
     assert "observation" not in found["detail"]  # it might print what it saw
 
@@ -236,6 +236,58 @@ def test_a_container_finds_nothing_but_its_socket(docker: Docker, competition: P
     assert seen["engine"] == "none"
     assert "sockets" not in seen  # it cannot list them
     assert seen["named"].split() == ["REGLUE_ADDRESS", "REGLUE_TOKEN"]
+
+
+def test_what_containers_used_is_measured(docker: Docker, competition: Path) -> None:
+    for name, each in submissions(docker, competition).items():
+        if name == "ends":  # too soon to be seen
+            continue
+        assert each["processor_s"] > 0, name
+        assert 0 < each["peak_memory_bytes"] <= 2**29, name
+    assert submissions(docker, competition)["hogs"]["peak_memory_bytes"] > 2**28
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_an_image_among_hostile_ones_plays_as_it_does_alone(
+    docker: Docker, competition: Path, name: str
+) -> None:
+    """To the bit: once more, when nothing else plays."""
+    played = submissions(docker, competition)[name]
+    told = docker(*REGLUE, "repeat", str(competition), played["id"])
+    assert "came to the same transcript again" in told
+
+
+def test_a_hostile_image_reaches_nothing(docker: Docker, competition: Path) -> None:
+    found = submissions(docker, competition)["reaches"]
+    log = competition / "runs" / found["id"] / "agent.log"
+    assert log.read_text(encoding="utf-8").split() == ["reached:"]
+
+
+def test_an_engine_that_dies_is_not_the_agents_fault(docker: Docker, tmp_path: Path) -> None:
+    """Its containers are gone with it, and the submission goes on when it is back."""
+    docker.compose("build", "python")
+    made = tmp_path / "competition"
+    docker(*REGLUE, "init", str(made))
+    long = COMPETITION.replace("episodes = 20", "episodes = 200")
+    long = long.replace("[play]", "[play]\nreconnect_window_s = 5.0")
+    (made / "competition.toml").write_text(long, encoding="utf-8")
+    docker(*REGLUE, "team", "add", str(made), "us")
+    file = archive(docker, tmp_path, "python")
+    with serving(docker, made):
+        until(lambda: state(docker, made, "public") == "open", "the phase is open", MINUTES)
+        docker(*REGLUE, "submit", str(made), "us", str(file), "--name", "python")
+
+        def played() -> dict[str, Any]:
+            return submissions(docker, made)["python"]
+
+        until(lambda: bool(played()["progress"].get("done")), "it plays", MINUTES)
+        kill(docker.pid)
+        until(lambda: played()["status"] not in ("waiting", "playing"), "it ends", 10 * MINUTES)
+    found = played()
+    assert found["status"] == "finished", found["detail"]
+    assert found["interrupted"] > 0
+    (run,) = found["runs"]
+    assert json.loads(run["result"])["status_counts"]["ok"] == 2  # runs, which are whole
 
 
 def test_nothing_of_them_is_left(docker: Docker, competition: Path) -> None:

@@ -149,7 +149,7 @@ def repeat(
     """
     with loading():
         from reglue_competition.runs.hosted import Hosted
-        from reglue_competition.runs.repetition import difference, play_again
+        from reglue_competition.runs.repeated_play import difference, play_again
         from reglue_competition.store import SCORED
 
     competition = read_folder(folder)
