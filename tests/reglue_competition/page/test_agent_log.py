@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from glue_server.processes.launch import Used
 from reglue_competition.page.views.agent_log import MOST_BYTES
 from reglue_competition.store import Store
 from tests.reglue_competition.competitions import definition, phase
 from tests.reglue_competition.page.competition_builder import Made, begin, end, play
 from tests.reglue_competition.page.conftest import Open, log_in
 
+MIB = 2**20
 IMAGE = f"sha256:{16 * 'beef'}"
 
 
@@ -58,6 +60,38 @@ def test_its_team_reads_it_unless_it_may_tell_what_is_hidden(
     for client in (stranger, team, other, organiser):
         client.app_state["site"].look()
     assert readers() == [False, True, False, True]
+
+
+@pytest.mark.parametrize("kind", ["public", "private"])
+def test_how_it_failed_and_what_it_used_tell_nothing_of_what_is_hidden(
+    tmp_path: Path, opened: Open, kind: str
+) -> None:
+    made = begin(tmp_path, definition(phase(kind=kind, agents="submitted")))
+    of = printed(made, tmp_path, b"")
+    with Store(made.url) as store:
+        store.set_status(of, "failed", "agent_error: saw 0.25", ("finished",), used=Used(90.5, MIB))
+    team, organiser = opened(made), opened(made)
+    log_in(team, made.teams["Ada"])
+    log_in(organiser, made.organiser)
+    exact, words = "90.5 s of a processor and 1 MiB", "saw 0.25"
+
+    def told() -> str:
+        team.app_state["site"].look()
+        page = organiser.get(f"/submissions/{of}").text
+        assert words in page
+        assert exact in page
+        return str(team.get(f"/submissions/{of}").text)
+
+    page = told()
+    assert (words in page) == (exact in page) == (kind == "public")
+    assert "agent_error" in page
+    assert ("up to 128 s of a processor and 1 MiB" in page) == (kind == "private")
+    with Store(made.url) as store:
+        store.close_phase("public")
+        store.reveal_phase("public")
+    page = told()
+    assert words in page
+    assert exact in page
 
 
 @pytest.fixture

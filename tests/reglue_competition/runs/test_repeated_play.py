@@ -58,7 +58,6 @@ def test_it_is_the_same_or_the_first_difference_is_told(
 @pytest.mark.parametrize(
     ("agent", "why"),
     [
-        ("Exits", "agent_disconnected: the agent's connection is gone"),
         ("Raises", "agent_error: KeyError: 'coffee'"),
         ("NoSuchAgent", "agent_disconnected: the agent's process left with exit code 2 before it"),
     ],

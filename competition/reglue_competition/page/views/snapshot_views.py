@@ -208,7 +208,9 @@ def submission_view(
     is_owners = reader != "public"
     visible: tuple[str, ...] = (*SCORED, "playing") if is_owners else SCORED
     by_place = {run.index: run for run in runs if submission.status in visible}
+    hears = _hears(snapshot, submission, reader)
     sees_detail = reader == "organiser" or (is_owners and submission.status != "broken")
+    detail = submission.detail if hears else wording.without_words(submission.detail)
     leaderboard = None if withheld else snapshot.boards.get(submission.phase)
     row = (
         next((r for r in leaderboard.rows if r.submission.id == submission.id), None)
@@ -229,7 +231,7 @@ def submission_view(
         phase=submission.phase,
         status=submission.status,
         meaning=wording.MEANINGS[submission.status],
-        detail=submission.detail if sees_detail else "",
+        detail=detail if sees_detail else "",
         image=submission.image or "",
         used=_used(snapshot, submission, reader),
         times=[(what, wording.minute(at)) for what, at in times if at],
@@ -245,7 +247,7 @@ def submission_view(
                 by_place.get(place),
                 more.get(place, More()),
                 void=voids.get(place, ""),
-                is_owners=is_owners,
+                hears=hears,
             )
             for place, name in enumerate(names)
         ],
@@ -261,17 +263,26 @@ def submission_view(
     )
 
 
+def _hears(snapshot: Snapshot, submission: Submission, reader: Reader) -> bool:
+    """Whether a reader may know what a submission's agent says: its team, and the organiser.
+
+    The team of an image that the organiser runs, as for what it prints.
+    """
+    if submission.image is None:
+        return reader != "public"
+    phase = snapshot.phase(submission.phase)
+    is_revealed = phase is not None and phase.revealed_at is not None
+    return may_read_log(
+        snapshot.definition.phase(submission.phase), reader, is_revealed=is_revealed
+    )
+
+
 def _used(snapshot: Snapshot, submission: Submission, reader: Reader) -> str:
     """What the containers of an image have used, for its team and the organiser."""
     seconds, memory = submission.processor_s, submission.peak_memory_bytes
     if reader == "public" or seconds is None or memory is None:
         return ""
-    phase = snapshot.phase(submission.phase)
-    is_revealed = phase is not None and phase.revealed_at is not None
-    of = snapshot.definition.phase(submission.phase)
-    return wording.used(
-        seconds, memory, is_coarse=not may_read_log(of, reader, is_revealed=is_revealed)
-    )
+    return wording.used(seconds, memory, is_coarse=not _hears(snapshot, submission, reader))
 
 
 def event_view(event: Event) -> EventView:
@@ -421,9 +432,7 @@ def _verdict(ranked: Sequence[Row], ranking: Ranking) -> str:
     return f"{listed(first)} share the first rank."
 
 
-def _benchmark(
-    name: str, run: Run | None, more: More, *, void: str, is_owners: bool
-) -> BenchmarkView:
+def _benchmark(name: str, run: Run | None, more: More, *, void: str, hears: bool) -> BenchmarkView:
     if run is None or not run.result:
         return BenchmarkView(name, "", "–", "", None, ())
     try:
@@ -445,7 +454,7 @@ def _benchmark(
         interval=wording.amounts(interval, measure),
         bar=bar(score, interval, (0.0, 1.0)) if measure.is_rate else None,
         faults=[*wording.faults(counts), *wording.tries(result.episodes_retried)],
-        details=details if is_owners else (),
+        details=details if hears else (),
         more=more,
         transcript_sha256=run.transcript_sha256 or "",
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
@@ -160,6 +161,16 @@ def used(processor_s: float, memory_bytes: int, *, is_coarse: bool) -> str:
     if is_coarse:
         return f"up to {_above(processor_s):,} s of a processor and {_above(mib):,} MiB of memory"
     return f"{processor_s:,.1f} s of a processor and {mib:,.0f} MiB of memory"
+
+
+_STATUS = re.compile("|".join(each for each in STATUSES if each.startswith("agent_")))
+
+
+def without_words(detail: str) -> str:
+    """How an agent failed, without words of its own: it may tell what it observed."""
+    if (status := _STATUS.search(detail)) is None:
+        return detail
+    return f"{detail[: status.end()]}; its words are for the organiser until the plan is published"
 
 
 def _above(number: float) -> int:
