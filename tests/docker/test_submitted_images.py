@@ -268,7 +268,7 @@ def test_an_engine_that_dies_is_not_the_agents_fault(docker: Docker, tmp_path: P
     docker.compose("build", "python")
     made = tmp_path / "competition"
     docker(*REGLUE, "init", str(made))
-    long = COMPETITION.replace("episodes = 20", "episodes = 200")
+    long = COMPETITION.replace("episodes = 20", "episodes = 100")
     long = long.replace("[play]", "[play]\nreconnect_window_s = 5.0")
     (made / "competition.toml").write_text(long, encoding="utf-8")
     docker(*REGLUE, "team", "add", str(made), "us")
@@ -280,9 +280,9 @@ def test_an_engine_that_dies_is_not_the_agents_fault(docker: Docker, tmp_path: P
         def played() -> dict[str, Any]:
             return submissions(docker, made)["python"]
 
-        until(lambda: bool(played()["progress"].get("done")), "it plays", MINUTES)
+        until(lambda: bool(played()["progress"].get("done")), "it plays", 10 * MINUTES)
         kill(docker.pid)
-        until(lambda: played()["status"] not in ("waiting", "playing"), "it ends", 10 * MINUTES)
+        until(lambda: played()["status"] not in ("waiting", "playing"), "it ends", 20 * MINUTES)
     found = played()
     assert found["status"] == "finished", found["detail"]
     assert found["interrupted"] > 0
