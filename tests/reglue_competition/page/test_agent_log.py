@@ -9,7 +9,7 @@ import pytest
 
 from glue_server.processes.launch import Used
 from reglue_competition.page.views.agent_log import MOST_BYTES
-from reglue_competition.store import Store
+from reglue_competition.store import SCORED, Store
 from tests.reglue_competition.competitions import definition, phase
 from tests.reglue_competition.page.competition_builder import Made, begin, end, play
 from tests.reglue_competition.page.conftest import Open, log_in
@@ -69,7 +69,7 @@ def test_how_it_failed_and_what_it_used_tell_nothing_of_what_is_hidden(
     made = begin(tmp_path, definition(phase(kind=kind, agents="submitted")))
     of = printed(made, tmp_path, b"")
     with Store(made.url) as store:
-        store.set_status(of, "failed", "agent_error: saw 0.25", ("finished",), used=Used(90.5, MIB))
+        store.set_status(of, "failed", "agent_error: saw 0.25", SCORED, used=Used(90.5, MIB))
     team, organiser = opened(made), opened(made)
     log_in(team, made.teams["Ada"])
     log_in(organiser, made.organiser)
