@@ -283,11 +283,11 @@ class _Served(Generic[_Port]):
         )
 
     def _end_of_sandbox(self) -> str:
-        """What the sandbox knows of the end of its program, which is lost or does not come.
-
-        Raises ContainerEngineFailed.
+        """What the sandbox knows of the end of its program, which is lost or does not come; empty
+        if none was started. Raises ContainerEngineFailed.
         """
-        assert self._process is not None
+        if self._process is None:
+            return ""
         self._process.end(within_s=_LEAVE_S)
         return self._told(self._process.own_exit_code)
 
