@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -61,11 +62,10 @@ def _traced(stays: list[str]) -> Iterator[None]:
     before = sys.getprofile()
 
     def profile(frame: FrameType, event: str, _argument: Any) -> None:
-        file = Path(frame.f_code.co_filename)
-        if event != "call" or not _is_ours(file) or not _is_given(frame):
+        if event != "call":  # before all else: there are millions
             return
-        name = str(file.relative_to(ROOT))
-        if not stays or stays[-1] != name:
+        name = _ours(frame.f_code.co_filename)
+        if name and _is_given(frame) and stays[-1:] != [name]:
             stays.append(name)
 
     sys.setprofile(profile)
@@ -75,8 +75,14 @@ def _traced(stays: list[str]) -> Iterator[None]:
         sys.setprofile(before)
 
 
-def _is_ours(file: Path) -> bool:
-    return file.is_relative_to(ROOT) and not file.relative_to(ROOT).parts[0].startswith((".", "te"))
+@cache
+def _ours(file: str) -> str:
+    """Its name from the root on; empty if it is not of the sources."""
+    path = Path(file)
+    if not path.is_relative_to(ROOT):
+        return ""
+    name = path.relative_to(ROOT)
+    return "" if name.parts[0].startswith((".", "te")) else str(name)
 
 
 def _is_given(frame: FrameType) -> bool:
