@@ -346,8 +346,8 @@ def test_an_agent_that_joins_as_its_submission_breaks_enters_no_other(
             finally:
                 came.set()
 
-        def set_status(of: str, status: Status, *more: Any) -> bool:
-            is_changed = of_store(of, status, *more)
+        def set_status(of: str, status: Status, *more: Any, **used: Any) -> bool:
+            is_changed = of_store(of, status, *more, **used)
             if status == "broken":
                 told.append(agents.enter_context(joined(where, Seeded(), name="mine")))
                 assert came.wait(PATIENCE_S)
