@@ -102,7 +102,7 @@ def advance(
     130 interrupted.
     """
     with loading():
-        from reglue_competition.runs.advancement import advance as advanced
+        from reglue_competition.runs.images.advancement import advance as advanced
         from reglue_competition.store import default_phase
 
     competition = read_folder(folder)
@@ -149,7 +149,7 @@ def repeat(
     """
     with loading():
         from reglue_competition.runs.hosted import Hosted
-        from reglue_competition.runs.repeated_play import difference, play_again
+        from reglue_competition.runs.images.repeated_play import difference, play_again
         from reglue_competition.store import SCORED
 
     competition = read_folder(folder)

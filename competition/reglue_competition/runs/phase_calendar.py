@@ -9,8 +9,8 @@ from datetime import datetime
 from reglue.errors import UsageError
 from reglue_competition.competition_folder import check_admitted
 from reglue_competition.definition import may_overlap
-from reglue_competition.runs.advancement import advance
 from reglue_competition.runs.hosted import Hosted
+from reglue_competition.runs.images.advancement import advance
 from reglue_competition.store import UNFINISHED, Phase, Store, Submission
 
 log = logging.getLogger("reglue")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Collection
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias, assert_never
 
@@ -20,6 +20,7 @@ from reglue_competition.runs.farewells import Farewells, farewell
 from reglue_competition.runs.hosted import Hosted
 from reglue_competition.runs.metrics import Metrics
 from reglue_competition.runs.phase_calendar import Calendar
+from reglue_competition.runs.queue_states import Leaving, Paused, Playing
 from reglue_competition.runs.store_entries import StoreEntries
 from reglue_competition.runs.submission import (
     Ended,
@@ -53,40 +54,6 @@ _WAITED = f"its agent did not come within {MOST_WAIT / timedelta(hours=1):g} h o
 _Group: TypeAlias = tuple[bool, str]  # whether it is practice, the team
 
 
-@dataclass(slots=True)
-class _Playing:
-    """A submission that has a process."""
-
-    submission: Submission
-    process: SubmissionProcess
-    is_alone: bool  # without its agent
-    news: deque[News] = field(default_factory=deque)  # that is not taken down yet
-    failures: int = 0  # of ours, one after another, over it
-    is_silent: bool = False  # its process has ended, and all that it said is in `news`
-    done: dict[int, int] = field(default_factory=dict)  # by benchmark, as last reported
-    progress: Progress | None = None  # that is not stored yet
-    stored_at: float = 0.0  # monotonic seconds, as all here
-    cancelled_at: float | None = None
-
-
-@dataclass(slots=True)
-class _Leaving:
-    """A submission whose process lets its agent go."""
-
-    process: SubmissionProcess
-    farewell: str = ""  # none if it goes on
-    has_failed: bool = False  # the gateway tells it, and not its process: it is an error
-    not_before: float = 0.0  # the next try begins then; 0: it is not tried again
-    since: float = field(default_factory=time.monotonic)
-
-
-@dataclass(slots=True)
-class _Paused:
-    """A submission of which a try has failed."""
-
-    not_before: float  # when the next one begins
-
-
 class Queue:
     """Plays a competition's submissions, as of its store. `tick` is to be called again and again.
 
@@ -115,7 +82,7 @@ class Queue:
         self._clock = clock
         self._calendar = Calendar(store, hosted)
         self._news = threading.Event()  # a process has some; `wait` clears it
-        self._states: dict[str, _Playing | _Leaving | _Paused] = {}  # by submission
+        self._states: dict[str, Playing | Leaving | Paused] = {}  # by submission
         self._images_from = 0.0  # before it the engine that runs images is away
         # Until then agents of the server before us look for it.
         window_s = hosted.reconnect_window_s + farewells.MARGIN_S
@@ -163,12 +130,12 @@ class Queue:
         self.interrupt()
         end_together(self._processes(), within_s=within_s)
 
-    def _playing(self) -> list[_Playing]:
-        return [each for each in self._states.values() if isinstance(each, _Playing)]
+    def _playing(self) -> list[Playing]:
+        return [each for each in self._states.values() if isinstance(each, Playing)]
 
     def _processes(self) -> list[SubmissionProcess]:
         states = self._states.values()
-        return [each.process for each in states if not isinstance(each, _Paused)]
+        return [each.process for each in states if not isinstance(each, Paused)]
 
     def _guarded(self, work: Callable[..., None], *args: object) -> None:
         """Call it; if it fails, everything else continues. Raises StoreFailed."""
@@ -198,7 +165,7 @@ class Queue:
         match self._states.get(submission.id):
             case None:
                 return True
-            case _Paused(not_before) if time.monotonic() >= not_before:
+            case Paused(not_before) if time.monotonic() >= not_before:
                 del self._states[submission.id]
                 return True
             case _:
@@ -287,11 +254,11 @@ class Queue:
             log.exception(_OURS)
             self._pause(submission.id, self._failed(submission, _of_ours(error)))
             return False
-        self._states[submission.id] = _Playing(submission, process, is_alone=waits or bool(lost))
+        self._states[submission.id] = Playing(submission, process, is_alone=waits or bool(lost))
         self._log(submission, "goes on" if submission.status == "playing" else "begins")
         return True
 
-    def _hear(self, playing: _Playing) -> None:
+    def _hear(self, playing: Playing) -> None:
         """Take in what its process says. It needs no database."""
         playing.is_silent = playing.process.is_silent()
         for news in playing.process.news():
@@ -302,7 +269,7 @@ class Queue:
         if playing.cancelled_at and time.monotonic() > playing.cancelled_at + _CANCEL_S:
             playing.process.end(0.0)  # whatever an environment is doing
 
-    def _follow_or_break(self, playing: _Playing) -> None:
+    def _follow_or_break(self, playing: Playing) -> None:
         """Call `_follow`; break the submission if our own failure repeats."""
         try:
             self._follow(playing)
@@ -317,7 +284,7 @@ class Queue:
             playing.process.cancel(_OURS)
             self._conclude_playing(playing, "broken", _of_ours(error))
 
-    def _follow(self, playing: _Playing) -> None:
+    def _follow(self, playing: Playing) -> None:
         """Take down what its process said; one that is not stored is stored the next time."""
         while playing.news:
             if self._take(playing, playing.news[0]):
@@ -327,7 +294,7 @@ class Queue:
             self._died(playing)
         self._store_progress(playing)
 
-    def _take(self, playing: _Playing, news: News) -> bool:
+    def _take(self, playing: Playing, news: News) -> bool:
         """Returns whether its process leaves now."""
         match news:
             case Progress():
@@ -345,19 +312,19 @@ class Queue:
                 assert_never(news)
         return False
 
-    def _count(self, playing: _Playing, progress: Progress) -> None:
+    def _count(self, playing: Playing, progress: Progress) -> None:
         before = playing.done.get(progress.index, progress.done)
         self._metrics.episodes.inc(max(0, progress.done - before))
         playing.done[progress.index] = progress.done
         playing.progress = progress
 
-    def _store_progress(self, playing: _Playing) -> None:
+    def _store_progress(self, playing: Playing) -> None:
         now = time.monotonic()
         if playing.progress is not None and now >= playing.stored_at + _PROGRESS_S:
             self._store.set_progress(playing.submission.id, asdict(playing.progress))
             playing.progress, playing.stored_at = None, now
 
-    def _ended(self, playing: _Playing, ended: Ended) -> None:
+    def _ended(self, playing: Playing, ended: Ended) -> None:
         submission = playing.submission
         if ended.again:
             not_before = self._failed(submission, ended.detail, ended.used)
@@ -372,7 +339,7 @@ class Queue:
         self._conclude_playing(playing, ended.status, ended.detail, ended.used)
 
     def _conclude_playing(
-        self, playing: _Playing, status: Status, why: str, used: Used | None = None
+        self, playing: Playing, status: Status, why: str, used: Used | None = None
     ) -> None:
         """Store how it ended, or that it goes on later, and let its process go."""
         held = self._settled(playing.submission, status, why, _PLAYING, used)
@@ -399,18 +366,18 @@ class Queue:
             self._log(submission, message, logging.ERROR)
         return held
 
-    def _let_go(self, playing: _Playing, farewell: str = "", **more: Any) -> None:
+    def _let_go(self, playing: Playing, farewell: str = "", **more: Any) -> None:
         """End its process, with a farewell unless its agent has another or waits for one.
 
-        `more`: see _Leaving.
+        `more`: see Leaving.
         """
-        state = _Leaving(playing.process, farewell, **more)
+        state = Leaving(playing.process, farewell, **more)
         state.process.let_go("" if state.has_failed else farewell)
         self._states[playing.submission.id] = state
 
     def _end_leaving(self) -> None:
         for submission, state in [*self._states.items()]:
-            if not isinstance(state, _Leaving):
+            if not isinstance(state, Leaving):
                 continue
             is_late = time.monotonic() > state.since + _LEAVE_S
             if not is_late and state.process.is_alive():
@@ -420,7 +387,7 @@ class Queue:
             if state.farewell:  # also to an agent that comes back just now
                 self._gateway.end(submission, state.farewell, has_failed=state.has_failed)
 
-    def _died(self, playing: _Playing) -> None:
+    def _died(self, playing: Playing) -> None:
         """Handle a process that ended without a message."""
         submission = playing.submission
         if playing.cancelled_at is None:
@@ -432,7 +399,7 @@ class Queue:
         """Note when the next try of one without a process begins, if there is one."""
         self._states.pop(submission, None)
         if not_before:
-            self._states[submission] = _Paused(not_before)
+            self._states[submission] = Paused(not_before)
 
     def _failed(self, submission: Submission, why: str, used: Used | None = None) -> float:
         """Returns when the next try begins; 0.0 after too many, which its agent is told."""
@@ -461,7 +428,7 @@ class Queue:
 
     def _cancel(self, submission: Submission) -> None:
         playing = self._states.get(submission.id)
-        if not isinstance(playing, _Playing):
+        if not isinstance(playing, Playing):
             self._end(submission, "cancelled", _CANCELLED)
         elif playing.cancelled_at is None:
             playing.cancelled_at = time.monotonic()
@@ -474,9 +441,9 @@ class Queue:
 
     def _conclude(self, ended: Submission) -> str:
         match self._states.get(ended.id):  # no try comes after this
-            case _Paused():
+            case Paused():
                 del self._states[ended.id]
-            case _Leaving() as leaving:
+            case Leaving() as leaving:
                 leaving.not_before = 0.0
         self._metrics.ended.labels(ended.status).inc()
         self._log(ended, f"is {ended.status}{': ' if ended.detail else ''}{ended.detail}")

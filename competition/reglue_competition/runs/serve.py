@@ -18,8 +18,8 @@ from glue_server.rpc.gateways.agent_gateway import AgentGateway
 from reglue.errors import UsageError
 from reglue.net.join_string import split_address
 from reglue_competition.phases.certificates import Certificate
-from reglue_competition.runs.handed_in import HandedIn
 from reglue_competition.runs.hosted import Hosted
+from reglue_competition.runs.images.handed_in import HandedIn
 from reglue_competition.runs.metrics import Metrics
 from reglue_competition.runs.page_process import PageProcess
 from reglue_competition.runs.phase_calendar import Calendar

@@ -24,7 +24,7 @@ from glue_server.rpc.handlers import Caller
 from reglue.errors import RunBusy, StorageFailed
 from reglue_competition.competition_folder import CompetitionFolder
 from reglue_competition.images import GIB
-from reglue_competition.runs.image_check import ImageCheck
+from reglue_competition.runs.images.image_check import ImageCheck
 from reglue_competition.runs.store_entries import StoreEntries, refusing
 from reglue_competition.store import Store, Team
 

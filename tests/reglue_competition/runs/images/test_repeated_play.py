@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reglue.errors import UsageError
-from reglue_competition.runs.repeated_play import difference, play_again
+from reglue_competition.runs.images.repeated_play import difference, play_again
 from reglue_competition.store import Submission
 from tests.error_facts import raises
 from tests.reglue_bench.agents import Seeded

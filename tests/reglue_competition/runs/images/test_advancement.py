@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from reglue_competition.runs.advancement import advance
+from reglue_competition.runs.images.advancement import advance
 from reglue_competition.runs.phase_calendar import Calendar
 from reglue_competition.store import Store
 from tests.reglue_competition.competitions import (
@@ -31,11 +31,11 @@ PHASES = (
 )
 
 
-def scored(store: Store, team: str, image: str | None, score: float) -> str:
+def scored(store: Store, team: str, image: str | None, score: float, at: datetime = OPENS) -> str:
     """A finished submission of the open phase: its id."""
     known = {each.name: each for each in store.teams()}
     of = known.get(team) or store.add_team(team)
-    entered = store.enter(of, f"{team} {score}", OPENS, image=image)
+    entered = store.enter(of, f"{team} {score}", at, image=image)
     end(store, entered, play(score))
     return entered.id
 
@@ -112,7 +112,7 @@ def test_what_a_team_has_chosen_goes_on(tmp_path: Path) -> None:
         store, calendar = server.store, Calendar(server.store, server.hosted)
         for team in ("A", "B"):
             chosen = scored(store, team, IMAGES[team], 0.4)
-            scored(store, team, IMAGES["C"], 0.9)
+            scored(store, team, IMAGES["C"], 0.9, OPENS + timedelta(days=1))
             if team == "A":
                 store.choose(chosen, store.team(team))
         clock.now = CLOSES + timedelta(seconds=1)

@@ -1,7 +1,7 @@
 """The check of an archive in a process of its own, which a stranger's file may end or fill.
 
-`python -m reglue_competition.runs.image_check` writes one line of JSON: the image's digest, or why
-it is refused.
+`python -m reglue_competition.runs.images.image_check` writes one line of JSON: the image's digest,
+or why it is refused.
 """
 
 from __future__ import annotations

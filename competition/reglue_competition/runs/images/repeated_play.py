@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import threading
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
@@ -22,7 +22,7 @@ from reglue_competition.store import Submission
 from reglue_competition.transcript.contents import Episode
 from reglue_competition.transcript.transcript_reader import Transcript
 
-_LOOK_S = 0.1
+_LOOK_S = 0.1  # at its progress
 _LEAVE_S = 10.0
 
 Watch = Callable[[int, int], None]
@@ -41,9 +41,10 @@ def play_again(hosted: Hosted, submission: Submission, folder: Path, watch: Watc
     if not Path(here.image.archive).is_file():
         raise UsageError(f"its image is not here any more: {here.image.archive}")
     there = replace(here, folder=str(folder / "runs"), transcripts=str(folder))
-    process = SubmissionProcess(there, hosted.secrets.sign)
+    came = threading.Event()
+    process = SubmissionProcess(there, hosted.secrets.sign, on_news=came.set)
     try:
-        ended = _heard(process, watch)
+        ended = _heard(process, came, watch)
         process.let_go("this was a repetition, thank you")
     finally:
         process.leave()
@@ -73,8 +74,10 @@ def difference(submission: Submission, one: Path, other: Path, benchmarks: int) 
     return ""
 
 
-def _heard(process: SubmissionProcess, watch: Watch) -> Ended:
-    """Wait until it has ended. Raises ReglueError if it dies."""
+def _heard(process: SubmissionProcess, came: threading.Event, watch: Watch) -> Ended:
+    """Wait until it has ended; `came` is set for news, but for progress. Raises ReglueError if it
+    dies.
+    """
     while True:
         is_silent = process.is_silent()
         for news in process.news():
@@ -82,7 +85,8 @@ def _heard(process: SubmissionProcess, watch: Watch) -> Ended:
                 return ended
         if is_silent:
             raise ReglueError("the process that played it died")
-        time.sleep(_LOOK_S)
+        came.wait(_LOOK_S)
+        came.clear()
 
 
 def _taken(news: News, watch: Watch) -> Ended | None:

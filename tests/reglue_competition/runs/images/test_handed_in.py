@@ -22,7 +22,7 @@ from reglue.net.upload import Submitted, submit
 from reglue.tools.submit_command import main
 from reglue.v1 import submission_pb2, submission_pb2_grpc
 from reglue_competition.competition_folder import CompetitionFolder
-from reglue_competition.runs.handed_in import INCOMING, HandedIn
+from reglue_competition.runs.images.handed_in import INCOMING, HandedIn
 from reglue_competition.runs.metrics import Metrics
 from reglue_competition.runs.store_entries import StoreEntries
 from reglue_competition.store import Store
