@@ -166,6 +166,16 @@ test("a lost connection is one line, however many streams are tried, and its ret
   assert.deepEqual(more, []);
 });
 
+test("who gives up on a glue says what a team can do", async () => {
+  glue = await new Glue({ reconnectWindowUs: 50_000n }).open();
+  glue.turnsAway = Infinity;
+  const playing = play(new SlowAgent(), { transport: "grpc" });
+  await assert.rejects(
+    playing,
+    /^SessionLost: the glue went away: not now; gave up\. A competition keeps its/,
+  );
+});
+
 test("a glue that gives tickets and takes no stream is abandoned after the connect timeout", async () => {
   const ticket = { address: "", reconnectWindowUs: 50_000n };
   glue = await new Glue(ticket).open();

@@ -34,6 +34,10 @@
 
 namespace reglue {
 
+inline constexpr const char* kGaveUp =
+    "gave up. A competition keeps its submissions: join again under the same name, and if its "
+    "organiser has announced a new address, put it into the join string";
+
 template <class Wire>
 class AnsweringSession {
  public:
@@ -262,7 +266,8 @@ void AnsweringSession<Wire>::reconnect(const StreamEnded& end) {
   const auto pause = reconnect_wait_.pause(most);
   if (!pause) {
     if (!route_->ticket.address().empty()) return join_anew(end);  // the run is gone, not its hub
-    end.throw_meaning();
+    if (most.count() == 0) end.throw_meaning();
+    throw SessionLost(std::string(end.what()) + "; " + kGaveUp);
   }
   outage_.begin(end.what(), most);
   next_try_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(*pause);

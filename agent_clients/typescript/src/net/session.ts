@@ -58,6 +58,13 @@ class Forgotten extends Error {}
 /** The stream has ended, and the routine that is under way awaits what can never come. */
 class NeverSettles extends SessionLost {}
 
+const gaveUp = (error: SessionLost) =>
+  new SessionLost(
+    `${error.message}; gave up. A competition keeps its submissions: join again under the same ` +
+      "name, and if its organiser has announced a new address, put it into the join string",
+    { cause: error.cause },
+  );
+
 /** The author's own code threw `cause`; the glue and the author have been informed. */
 export class PeerFailed extends Error {}
 
@@ -129,7 +136,7 @@ class Session<Message extends AgentCall | EnvironmentCall> {
         if (!(error instanceof SessionLost) || !(error.cause instanceof StreamEnded)) throw error;
         const pauseMs = reconnectWait.pauseMs();
         if (pauseMs === undefined) {
-          if (this.ticket.address === "") throw error;
+          if (this.ticket.address === "") throw mostMs > 0 ? gaveUp(error) : error;
           throw new Forgotten("", { cause: error }); // the run is gone, not its hub
         }
         this.outage.begin(error.message, mostMs);
