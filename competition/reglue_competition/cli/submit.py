@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -57,10 +58,12 @@ def submit(
         output = console()
         bar = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(binary_units=True))
         hidden = not output.is_terminal
-        with (
-            competition.images_lock(),
-            Progress(*bar, console=output, transient=True, disable=hidden) as progress,
-        ):
+        with ExitStack() as held:
+            with output.status("waiting until no other archive is checked"):
+                held.enter_context(competition.images_lock())
+            progress = held.enter_context(
+                Progress(*bar, console=output, transient=True, disable=hidden)
+            )
             task = progress.add_task(archive.name, total=None)
             digest = keep_image(
                 archive,

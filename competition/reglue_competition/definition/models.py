@@ -114,6 +114,7 @@ class PhaseDefinition(_Table):
     cells: Literal["shared", "own"] = "shared"  # whether all play the same goals and episodes
     board: Audience | None = None  # who sees scores; see below
     freeze_at: Time | None = None  # scores after it are shown once the phase is played
+    names: Literal["public", "after_close"] = "public"  # when others read teams' names; see below
     agents: AgentsFrom = "remote"  # run by their teams, or by the organiser from images
     images_from: Name | None = None  # a phase before it, whose chosen images are entered into it
 

@@ -27,11 +27,12 @@ from starlette.types import ASGIApp
 import reglue_bench
 from reglue.errors import EntryRefused, StoreFailed, TokenRefused, UsageError
 from reglue_bench.formatting import listed
+from reglue_competition.page.anonymity import anonymous, hides_names
 from reglue_competition.page.forms import Forms, known
 from reglue_competition.page.live import Live
 from reglue_competition.page.readers import NOBODY, Readers, Who
 from reglue_competition.page.security import Guarded
-from reglue_competition.page.site import Site
+from reglue_competition.page.site import Site, Snapshot
 from reglue_competition.page.views import snapshot_views, wording
 from reglue_competition.page.views.agent_log import agent_log, has_log, may_read_log
 from reglue_competition.page.views.details import Details
@@ -119,8 +120,10 @@ class Page:
         if phase is None:
             raise HTTPException(404, "there is no such phase")
         withheld = snapshot.withheld(phase.name, self._revealed())
-        if withheld and self._readers.who(request).is_organiser:
-            withheld = ""
+        if withheld or hides_names(snapshot, phase.name):  # else all read the same
+            who = self._readers.who(request)
+            snapshot = self._snapshot_for(who)
+            withheld = "" if who.is_organiser else withheld
         board = snapshot_views.board(snapshot, phase, withheld)
         return self._html(
             request,
@@ -168,8 +171,14 @@ class Page:
         more = self._more(submission, runs, who)
         if runs and reader == "team":
             self._note_shown(submission)
+        snapshot = self._snapshot_for(who)
         view = snapshot_views.submission_view(
-            self._site.snapshot, submission, runs, reader, more, withheld
+            snapshot,
+            snapshot.submissions.get(submission.id, submission),
+            runs,
+            reader,
+            more,
+            withheld,
         )
         appeals = [] if reader == "public" else self._site.store.appeals(submission=submission.id)
         return self._html(
@@ -352,6 +361,11 @@ class Page:
             except UsageError as error:
                 raise HTTPException(409, str(error)) from error
             self._shown.add(phase)
+
+    def _snapshot_for(self, who: Who) -> Snapshot:
+        """The snapshot with the names that this reader may see."""
+        snapshot = self._site.snapshot
+        return snapshot if who.is_organiser else anonymous(snapshot, who.team)
 
     def _withheld(self, phase: str, who: Who) -> str:
         """Why a reader sees no scores of a phase yet; empty: it does."""

@@ -26,6 +26,7 @@ from reglue_competition.definition import (
     Total,
     may_overlap,
 )
+from reglue_competition.page.anonymity import hides_names
 from reglue_competition.page.site import Snapshot
 from reglue_competition.page.views import wording
 from reglue_competition.page.views.agent_log import may_read_log
@@ -102,6 +103,7 @@ def board(snapshot: Snapshot, phase: Phase, withheld: str = "") -> Board:
         benchmarks=names,
         scale=(wording.total(low, is_rate=is_rate), wording.total(high, is_rate=is_rate)),
         withheld=withheld,
+        is_anonymous=hides_names(snapshot, phase.name),
         freeze=_freeze(snapshot, phase) if not withheld else "",
         verdict=_verdict(ranked, ranking),
         rule=rule(ranking, len(ranked)),

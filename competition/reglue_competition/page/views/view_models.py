@@ -99,6 +99,7 @@ class Board:
     benchmarks: Sequence[str]  # headings; one for each of `Place.scores`
     scale: tuple[str, str]  # what the ends of the bars are
     withheld: str  # why this reader sees no scores yet; empty: all are shown
+    is_anonymous: bool  # names no team to others yet
     freeze: str  # when scores cease to come until the phase is played; empty: they do not
     verdict: str
     rule: str
