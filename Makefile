@@ -189,11 +189,10 @@ check: ## what CI runs
 	$(MAKE) -j 3 check-style check-layers check-proto check-stubs tools
 	$(MAKE) -j 3 check-containers check-tests check-types tidy sanitize
 
-# What `make test` runs, beside compilers, and then what it leaves out. The clients' tests use the pages of reference, for which
-# TypeScript's sources are generated anew: not while they are compiled or linted.
-check-tests: test clients units onnxruntime
+# All tests in one run, which collects them once, beside what else is checked.
+check-tests: clients units onnxruntime reference
+	$(PYTEST)
 	$(MAKE) docs
-	$(PYTEST) -m "$(MARKS)"
 
 # What packages bring, one after another and before the tests: two that install would get in each other's way.
 tools: .venv/pyvenv.cfg proto/node_modules/is-installed $(TYPESCRIPT)/node_modules/is-installed docker

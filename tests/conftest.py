@@ -54,6 +54,10 @@ def pytest_configure(config: pytest.Config) -> None:
     Path(folder.name).chmod(0o711)  # agents in a sandbox are other users
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side, each with PyTorch's
     os.environ["TMPDIR"] = tempfile.tempdir = folder.name
+    # What JAX compiles for one test, others use.
+    os.environ["JAX_COMPILATION_CACHE_DIR"] = str(Path(folder.name) / "jax")
+    os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+    os.environ["JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES"] = "-1"
     os.environ["REGLUE_CACHE_DIR"] = str(Path(folder.name) / "cache")
 
 
