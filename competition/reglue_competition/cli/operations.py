@@ -35,6 +35,18 @@ def serve(
             help="where browsers connect (default: `page.listen` of the competition file)",
         ),
     ] = None,
+    page_certificate: Annotated[
+        Path | None,
+        Option(
+            metavar="FILE",
+            help="the page's certificate that browsers know, in PEM with those between it and its "
+            "authority; a renewed one is taken up (default: the competition's own, or none at an "
+            "address of this machine alone)",
+        ),
+    ] = None,
+    page_key: Annotated[
+        Path | None, Option(metavar="FILE", help="the key of --page-certificate, in PEM")
+    ] = None,
     page: Annotated[bool, Option("--page/--no-page", help="serve the page, too")] = True,
     metrics_listen: Annotated[
         str | None,
@@ -53,9 +65,6 @@ def serve(
             "stopped and resumed by the next server",
         ),
     ] = 0.0,
-    log_json: Annotated[
-        bool, Option("--log-json", help="log a JSON object a line, with team and submission")
-    ] = False,
 ) -> None:
     """Serve a competition: its agents, its queue and its page, until Ctrl-C or SIGTERM.
 
@@ -70,17 +79,22 @@ def serve(
     with loading():
         from reglue_competition.runs.hosted import Hosted
         from reglue_competition.runs.logs import log_to_stderr
-        from reglue_competition.runs.page_process import PageProcess
+        from reglue_competition.runs.page_process import PageProcess, TlsFiles
         from reglue_competition.runs.serve import Addresses
         from reglue_competition.runs.serve import serve as run_server
 
+    if (page_certificate is None) != (page_key is None):
+        raise UsageError(
+            got="one of --page-certificate and --page-key", wanted="both, which belong together"
+        )
     competition = read_folder(folder)
-    log_to_stderr(as_json=log_json)
+    log_to_stderr()
     warn_of_engine(competition)
     with competition.store() as store:
         store.apply(competition.definition)
-        hosted = Hosted(competition, competition.secrets(), logs_json=log_json)
+        hosted = Hosted(competition, competition.secrets())
         address = page_listen or competition.definition.page.listen
+        tls = TlsFiles(page_certificate, page_key) if page_certificate and page_key else None
         run_server(
             hosted,
             store,
@@ -88,7 +102,7 @@ def serve(
                 listen or _address_to_listen_at(competition.definition.address),
                 metrics=metrics_listen,
             ),
-            page=(lambda: PageProcess(competition, address)) if page else None,
+            page=(lambda: PageProcess(competition, address, tls)) if page else None,
             drain_timeout_s=drain_timeout,
             say=say,
         )

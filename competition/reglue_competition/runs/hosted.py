@@ -27,7 +27,6 @@ class Hosted:
 
     folder: CompetitionFolder
     secrets: Secrets
-    logs_json: bool = False
     _benchmarks: dict[str, list[PlannedBenchmark]] = field(default_factory=dict)  # by phase
 
     @property
@@ -84,7 +83,6 @@ class Hosted:
             lost=lost,
             waits=waits,
             forgives=submission.status == "waiting",
-            logs_json=self.logs_json,
             image=self._image_of(submission),
         )
 

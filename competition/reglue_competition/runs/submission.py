@@ -57,7 +57,6 @@ class SubmissionSettings:
     lost: str = ""  # why its agent does not come back: nothing more is played
     waits: bool = False  # its agent is away since a server was: what is left waits for it
     forgives: bool = False  # the organiser has the rest played after an agent's fault
-    logs_json: bool = False
     image: SubmittedImage | None = None  # None: its agent connects by itself
 
 

@@ -92,7 +92,7 @@ def main() -> NoReturn:
         if not isinstance(settings, SubmissionSettings):
             raise unexpected(settings)
         whose = {"team": settings.team, "submission": settings.submission}
-        log_to_stderr(as_json=settings.logs_json, whose=whose)
+        log_to_stderr(whose)
         _serve(settings, parent)
     except ParentGone as gone:
         if gone.args:
