@@ -37,3 +37,9 @@ def test_migrate_makes_the_tables_that_a_database_lacks(folder: Path, say: Say) 
     assert (done.returncode, done.stdout) == (0, "the database is up to date\n")
     with found.store() as store:
         assert store.teams() == []
+
+
+def test_a_certificate_without_its_key_is_refused(folder: Path, say: Say) -> None:
+    done = say("competition", "serve", str(folder), "--page-certificate", "chain.pem")
+    assert done.returncode == 2
+    assert "wanted both, which belong together" in done.stderr

@@ -83,7 +83,7 @@ def test_its_certificate_is_renewed_while_it_serves(
             lines = told.splitlines()
             return lines if len(lines) == count and told.endswith("\n") else []
 
-        until(lambda: addresses(1), "the page answers")
+        until(lambda: bool(addresses(1)), "the page answers")
         (address,) = addresses(1)
         assert address.startswith("https://")
         assert answers(address, first)
@@ -92,7 +92,7 @@ def test_its_certificate_is_renewed_while_it_serves(
             page.keep()
         assert answers(address, first)
         _, second = new_tls(tmp_path)
-        until(lambda: addresses(2), "it has begun again")
+        until(lambda: bool(addresses(2)), "it has begun again")
         assert answers(addresses(2)[1], second)
         assert not answers(addresses(2)[1], first)
 
