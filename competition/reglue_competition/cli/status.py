@@ -171,6 +171,9 @@ def export(
         str | None,
         Option(metavar="PHASE", help="with --csv: this phase's leaderboard, a row for each team"),
     ] = None,
+    track: Annotated[
+        str | None, Option(metavar="TRACK", help="with --board: that of this track of the phase")
+    ] = None,
     out: Annotated[
         Path | None, Option(metavar="FILE", help="the file to write (default: stdout)")
     ] = None,
@@ -195,11 +198,13 @@ def export(
         raise UsageError("wanted --json or --csv")
     if board is not None and not csv:
         raise UsageError(got="--board with --json", wanted="--csv: a leaderboard is a table")
+    if track is not None and board is None:
+        raise UsageError(got=f"--track {track} alone", wanted="--board PHASE, whose track it is")
     text = io.StringIO()
     competition = read_folder(folder)
     with competition.store() as store:
         if board is not None:
-            write_board(store, board, competition.runs_path, text)
+            write_board(store, board, competition.runs_path, text, track)
         elif csv:
             write_csv(store, text)
         else:
@@ -284,8 +289,12 @@ def write_csv(store: Store, file: TextIO) -> None:
             writer.writerow([*cells, *(_cell(getattr(each, name, None)) for name in of_run)])
 
 
-def write_board(store: Store, name: str, runs: Path, file: TextIO) -> None:
-    """A phase's leaderboard, the best team first; `runs` is the folder of all submissions' runs.
+def write_board(
+    store: Store, name: str, runs: Path, file: TextIO, track: str | None = None
+) -> None:
+    """A phase's leaderboard, or a track's; `runs` is the folder of all submissions' runs.
+
+    The best team stands first.
 
     Raises UnknownName.
     """
@@ -294,12 +303,18 @@ def write_board(store: Store, name: str, runs: Path, file: TextIO) -> None:
     phases = {each.name: each for each in store.phases()}
     if name not in phases:
         raise UnknownName("phase", name, phases)
-    board = leaderboard(store.definition(), phases[name], store, runs)
+    definition, of_track = store.definition(), None
+    if track is not None:
+        tracks = {each.name: each for each in definition.phase(name).tracks}
+        if track not in tracks:
+            raise UnknownName("track", track, tracks)
+        of_track = tracks[track]
+    board = leaderboard(definition, phases[name], store, runs, track=of_track)
     total = board.total.replace(" ", "_")
     of_total = [*("rank", "team", total, "low", "high"), *("submission", "name", "entered")]
     of_total += ["standing", "why", "chosen_by"]
     of_run = ("benchmark", "score", "low", "high", "transcript_sha256")
-    places = range(1, len(board.benchmarks) + 1)
+    places = [place + 1 for place in board.places]
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow([*of_total, *(f"{each}_{place}" for place in places for each in of_run)])
     for row in board.rows:
@@ -308,9 +323,10 @@ def write_board(store: Store, name: str, runs: Path, file: TextIO) -> None:
         cells += [of.id, of.name, of.queued_at]
         cells += [row.ruling.standing, row.ruling.why] if row.ruling else ["ranked", ""]
         cells += [row.chosen_by]
-        for index, (benchmark, run) in enumerate(zip(board.benchmarks, row.runs, strict=True)):
+        for index in board.places:
+            run = row.runs[index]
             low, high = run.interval95 or (None, None)
-            cells += [benchmark.name, run.score, low, high, hashes.get(index)]
+            cells += [board.benchmarks[index].name, run.score, low, high, hashes.get(index)]
         writer.writerow(map(_cell, cells))
 
 

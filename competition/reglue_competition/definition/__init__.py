@@ -20,6 +20,7 @@ from reglue_competition.definition.models import (
     Quotas,
     Ranking,
     Total,
+    Track,
     may_overlap,
 )
 
@@ -40,6 +41,7 @@ __all__ = [
     "Quotas",
     "Ranking",
     "Total",
+    "Track",
     "changes",
     "entry_settings",
     "may_overlap",

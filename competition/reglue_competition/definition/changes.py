@@ -57,7 +57,7 @@ def _of_phase(
     is_open: bool,
 ) -> Iterator[str]:
     place = f"phases.{phase.name}"
-    for key in ("kind", "opens", "benchmarks", "cells", "board", "freeze_at", "names"):
+    for key in ("kind", "opens", "benchmarks", "cells", "board", "freeze_at", "names", "tracks"):
         if getattr(phase, key) != getattr(after, key):
             yield f"{place}.{key}: may not change once the phase is open"
     if after.closes < phase.closes:

@@ -98,6 +98,20 @@ class Quotas(_Table):
     in_all: Count | None = None  # without it: 1 in a private phase, else no limit
 
 
+class Track(_Table):
+    """One more leaderboard of a phase, over some of its benchmarks."""
+
+    name: Name  # each once in a phase
+    benchmarks: Annotated[
+        tuple[Count, ...],
+        Field(strict=False, min_length=1, description="their places in the phase's list, from 1"),
+    ]
+
+    def holds(self, place: int) -> bool:
+        """Whether it is over the benchmark at that index."""
+        return place + 1 in self.benchmarks
+
+
 class PhaseDefinition(_Table):
     """One phase: its dates, its benchmarks and its rules."""
 
@@ -115,6 +129,7 @@ class PhaseDefinition(_Table):
     board: Audience | None = None  # who sees scores; see below
     freeze_at: Time | None = None  # scores after it are shown once the phase is played
     names: Literal["public", "after_close"] = "public"  # when others read teams' names; see below
+    tracks: Annotated[tuple[Track, ...], Field(strict=False)] = ()  # more leaderboards
     agents: AgentsFrom = "remote"  # run by their teams, or by the organiser from images
     images_from: Name | None = None  # a phase before it, whose chosen images are entered into it
 
@@ -131,6 +146,24 @@ class PhaseDefinition(_Table):
                 "closes"
             )
         return self
+
+    @model_validator(mode="after")
+    def _tracks_are_of_its_benchmarks(self) -> Self:
+        names = [track.name for track in self.tracks]
+        if len(set(names)) < len(names):
+            raise ValueError(f"got tracks {', '.join(names)}, wanted each name once")
+        for track in self.tracks:
+            places = track.benchmarks
+            if len(set(places)) < len(places) or max(places) > len(self.benchmarks):
+                raise ValueError(
+                    f"got track {track.name} of benchmarks {', '.join(map(str, places))}, wanted "
+                    f"places from 1 to {len(self.benchmarks)}, each once"
+                )
+        return self
+
+    def track(self, name: str) -> Track | None:
+        """The track of that name."""
+        return next((each for each in self.tracks if each.name == name), None)
 
 
 class PlayLimits(_Table):

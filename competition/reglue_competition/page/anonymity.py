@@ -33,13 +33,13 @@ def anonymous(snapshot: Snapshot, reader: str) -> Snapshot:
         number = numbers.get((submission.phase, submission.team), "–")  # –: it came just now
         return replace(submission, team=f"team {number}", name="")
 
-    boards = dict(snapshot.boards)
-    for phase in hidden & boards.keys():
+    boards = {}
+    for name, board in snapshot.boards.items():
         rows = []
-        for row in boards[phase].rows:
+        for row in board.rows:
             submission = shown(row.submission)
             rows.append(replace(row, team=submission.team, submission=submission))
-        boards[phase] = replace(boards[phase], rows=rows)
+        boards[name] = replace(board, rows=rows)
     submissions = {each.id: shown(each) for each in snapshot.submissions.values()}
     return replace(
         snapshot, submissions=MappingProxyType(submissions), boards=MappingProxyType(boards)

@@ -84,6 +84,7 @@ class Page:
         routes = [
             Route("/", self._leaderboard),
             Route("/phases/{phase}", self._leaderboard),
+            Route("/phases/{phase}/tracks/{track}", self._leaderboard),
             Route("/phases/{phase}/reveal", self._reveal),
             Route("/rules", self._rules),
             Route("/submissions/{submission}", self._submission),
@@ -119,12 +120,17 @@ class Page:
         phase = snapshot.current_phase if name is None else snapshot.phase(name)
         if phase is None:
             raise HTTPException(404, "there is no such phase")
+        track, wanted = None, request.path_params.get("track")
+        if wanted is not None:
+            track = snapshot.definition.phase(phase.name).track(wanted)
+            if track is None:
+                raise HTTPException(404, "there is no such track")
         withheld = snapshot.withheld(phase.name, self._revealed())
         if withheld or hides_names(snapshot, phase.name):  # else all read the same
             who = self._readers.who(request)
             snapshot = self._snapshot_for(who)
             withheld = "" if who.is_organiser else withheld
-        board = snapshot_views.board(snapshot, phase, withheld)
+        board = snapshot_views.board(snapshot, phase, withheld, track)
         return self._html(
             request,
             "leaderboard",

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from reglue.errors import StoreFailed
-from reglue_competition.definition import Definition
+from reglue_competition.definition import Definition, Track
 from reglue_competition.ranking import Comparisons, Leaderboard, leaderboard
 from reglue_competition.store import (
     SCORED,
@@ -32,13 +32,18 @@ from reglue_competition.store import (
 log = logging.getLogger("reglue")
 
 COMPARISONS = "comparisons"
-"""The folder of finished comparisons of teams, `PHASE.jsonl`: it may be deleted at any time."""
+"""The folder of finished comparisons of teams, by `board_name`: it may be deleted at any time."""
 
 _LEAVE_S = 5.0  # for a leaderboard that is being made
 _EVENTS_SHOWN = 200
 _RUNS_KEPT = 300  # submissions'
 
 _Scored = frozenset[object]  # the freeze, submissions, how they ended, what was ruled and chosen
+
+
+def board_name(phase: str, track: Track | None = None) -> str:
+    """The name of a phase's leaderboard, or of its track's; no name of these has a dot."""
+    return phase if track is None else f"{phase}.{track.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,7 @@ class Snapshot:
     voids: Mapping[str, Mapping[int, str]] = field(default_factory=lambda: MappingProxyType({}))
     choices: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))
     boards: Mapping[str, Leaderboard] = field(default_factory=lambda: MappingProxyType({}))
+    """By `board_name`."""
     events: Sequence[Event] = ()  # the newest first, as all here
     news: Sequence[News] = ()
     at: datetime = field(default_factory=lambda: datetime.now(UTC))  # when the store last answered
@@ -174,22 +180,26 @@ class Site:
             scored = _scored(snapshot, phase.name)
             if phase.state == "planned" or self._ranked.get(phase.name) == scored:
                 continue
-            if (comparisons := self._comparisons.get(phase.name)) is None:
-                file = self.folder / COMPARISONS / f"{phase.name}.jsonl"
-                comparisons = self._comparisons[phase.name] = Comparisons(file)
-            board = leaderboard(
-                snapshot.definition,
-                phase,
-                self.store,
-                self.folder / "runs",
-                comparisons=comparisons,
-                before=snapshot.freezes_at(phase.name),
-            )
+            made = {}
+            for track in (None, *snapshot.definition.phase(phase.name).tracks):
+                name = board_name(phase.name, track)
+                if (comparisons := self._comparisons.get(name)) is None:
+                    file = self.folder / COMPARISONS / f"{name}.jsonl"
+                    comparisons = self._comparisons[name] = Comparisons(file)
+                made[name] = leaderboard(
+                    snapshot.definition,
+                    phase,
+                    self.store,
+                    self.folder / "runs",
+                    track=track,
+                    comparisons=comparisons,
+                    before=snapshot.freezes_at(phase.name),
+                )
             self._ranked[phase.name] = scored
-            for each, why in board.left_out.items():
+            for each, why in made[phase.name].left_out.items():
                 log.error("submission %s is left out of the leaderboard: %s", each, why)
             with self._lock:
-                boards = {**self.snapshot.boards, phase.name: board}
+                boards = {**self.snapshot.boards, **made}
                 ranked = self.snapshot.ranked + 1
                 self.snapshot = replace(
                     self.snapshot, boards=MappingProxyType(boards), ranked=ranked

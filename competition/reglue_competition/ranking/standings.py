@@ -14,7 +14,7 @@ from reglue_bench.results.learning import with_failed_runs
 from reglue_bench.results.result import Measure, Result, parse_result
 from reglue_bench.run_folder import LEDGER
 from reglue_bench.statistics import Interval
-from reglue_competition.definition import Definition, Total
+from reglue_competition.definition import Definition, Total, Track
 from reglue_competition.ranking.comparisons import Comparisons
 from reglue_competition.ranking.ranks import Ranked, best_first, rank
 from reglue_competition.ranking.scored_submissions import (
@@ -25,6 +25,8 @@ from reglue_competition.ranking.scored_submissions import (
     choose_submissions,
 )
 from reglue_competition.store import SCORED, Phase, Ruling, Run, Store, Submission
+
+_ELSEWHERE = "not of this track"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,9 +71,16 @@ class Leaderboard:
     measures: Sequence[Measure | None]  # of each benchmark; None: not played yet
     rows: Sequence[Row]
     total: Total  # what the rows' `score` is
+    track: Track | None  # None: all benchmarks that are not void count
     left_out: Mapping[str, str]
     """Why submissions are not in it although they have a score, by their ids: their results cannot
     be read."""
+
+    @property
+    def places(self) -> Sequence[int]:
+        """The indexes of the benchmarks that it is over."""
+        every = range(len(self.benchmarks))
+        return [place for place in every if self.track is None or self.track.holds(place)]
 
     @property
     def is_rate(self) -> bool:
@@ -87,6 +96,7 @@ def leaderboard(
     store: Store,
     runs_folder: Path,
     *,
+    track: Track | None = None,
     comparisons: Comparisons | None = None,
     before: datetime | None = None,
 ) -> Leaderboard:
@@ -98,10 +108,11 @@ def leaderboard(
         store: Of the competition.
         runs_folder: Holds the runs, `Submission.folder/INDEX`; teams are compared by their ledgers,
             or by their intervals alone where those are missing.
+        track: One of the phase's, whose benchmarks alone count; None: all of them.
         comparisons: Of an earlier leaderboard of this phase; new ones are added.
         before: Only what ended and was chosen before then counts; None: all that has a score.
     """
-    scored = _scored(definition, phase, store, runs_folder, before)
+    scored = _scored(definition, phase, store, runs_folder, track, before)
     benchmarks = scored.benchmarks
     ranking, choose = definition.ranking, definition.ranking.choose
     ranked_entries = choose_submissions(scored.entries, benchmarks, choose)
@@ -126,6 +137,7 @@ def leaderboard(
         measures=scored.measures,
         rows=rows,
         total=ranking.total,
+        track=track,
         left_out=scored.left_out,
     )
 
@@ -167,6 +179,7 @@ def _scored(
     phase: Phase,
     store: Store,
     runs_folder: Path,
+    track: Track | None = None,
     before: datetime | None = None,
 ) -> _Scored:
     of_phase = store.submissions(phase=phase.name, statuses=SCORED)
@@ -183,7 +196,7 @@ def _scored(
             each.benchmark,
             each.weight,
             measure is None or measure.is_rate,
-            void=voids.get(place, ""),
+            void=voids.get(place, "" if track is None or track.holds(place) else _ELSEWHERE),
             scale=each.scale,
         )
         for place, (each, measure) in enumerate(zip(entered, measures, strict=True))

@@ -60,6 +60,10 @@ def test_an_open_phase_may_close_later_and_allow_more() -> None:
         ({"cells": "own"}, "phases.public.cells: may not change"),
         ({"freeze_at": CLOSES - timedelta(days=1)}, "phases.public.freeze_at: may not change"),
         ({"names": "after_close"}, "phases.public.names: may not change"),
+        (
+            {"tracks": [{"name": "x", "benchmarks": [1]}]},
+            "phases.public.tracks: may not change",
+        ),
         (quotas(a_day=4), "phases.public.quotas.a_day: got 4, wanted 5 or more"),
         (quotas(in_all=9), "phases.public.quotas.in_all: got 9, wanted no limit"),
     ],

@@ -129,6 +129,17 @@ def test_a_leaderboard_is_frozen_while_its_phase_is_open(at: datetime) -> None:
         definition(phase(freeze_at=at))
 
 
+@pytest.mark.parametrize("places", [[0], [2], [1, 1], []])
+def test_a_track_is_of_its_phases_benchmarks(places: list[int]) -> None:
+    with pytest.raises(ValueError, match="track"):
+        definition(phase(tracks=[{"name": "x", "benchmarks": places}]))
+
+
+def test_tracks_have_names_of_their_own() -> None:
+    with pytest.raises(ValueError, match="wanted each name once"):
+        definition(phase(tracks=2 * [{"name": "x", "benchmarks": [1]}]))
+
+
 @pytest.mark.parametrize(
     ("first", "second", "words"),
     [

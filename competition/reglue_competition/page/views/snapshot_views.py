@@ -24,10 +24,11 @@ from reglue_competition.definition import (
     PhaseDefinition,
     Ranking,
     Total,
+    Track,
     may_overlap,
 )
 from reglue_competition.page.anonymity import hides_names
-from reglue_competition.page.site import Snapshot
+from reglue_competition.page.site import Snapshot, board_name
 from reglue_competition.page.views import wording
 from reglue_competition.page.views.agent_log import may_read_log
 from reglue_competition.page.views.charts import bar, scale
@@ -84,23 +85,37 @@ def benchmark_names(definition: Definition, phase: PhaseDefinition) -> list[str]
     ]
 
 
-def board(snapshot: Snapshot, phase: Phase, withheld: str = "") -> Board:
-    """A phase's leaderboard; without scores where they are `withheld` from the reader: why."""
-    leaderboard = None if withheld else snapshot.boards.get(phase.name)
-    ranking = snapshot.definition.ranking
-    names = benchmark_names(snapshot.definition, snapshot.definition.phase(phase.name))
+def board(
+    snapshot: Snapshot, phase: Phase, withheld: str = "", track: Track | None = None
+) -> Board:
+    """A phase's leaderboard, or that of one of its tracks.
+
+    It is without scores where they are `withheld` from the reader: why.
+    """
+    name = board_name(phase.name, track)
+    leaderboard = None if withheld else snapshot.boards.get(name)
+    ranking, of = snapshot.definition.ranking, snapshot.definition.phase(phase.name)
+    counted = [
+        (name, each)
+        for place, (name, each) in enumerate(
+            zip(benchmark_names(snapshot.definition, of), of.benchmarks, strict=True)
+        )
+        if track is None or track.holds(place)
+    ]
     rows = leaderboard.rows if leaderboard else ()
     ranked = [row for row in rows if row.rank is not None]
     plays = snapshot.of_phase(phase.name, "playing")
     waits = snapshot.of_phase(phase.name, "waiting")
     spreads = [(row.score, row.interval95) for row in rows if ranking.total == "score"]
     is_rate = leaderboard is None or leaderboard.is_rate
-    is_scaled = any(each.scale for each in snapshot.definition.phase(phase.name).benchmarks)
+    is_scaled = any(each.scale for _, each in counted)
     low, high = scale(spreads, is_rate=is_rate and not is_scaled)
     return Board(
         phase=phase_view(snapshot, phase),
+        track=track.name if track else "",
+        tracks=[each.name for each in of.tracks],
         places=[_place(row, rows, leaderboard, (low, high)) for row in rows] if leaderboard else (),
-        benchmarks=names,
+        benchmarks=[name for name, _ in counted],
         scale=(wording.total(low, is_rate=is_rate), wording.total(high, is_rate=is_rate)),
         withheld=withheld,
         is_anonymous=hides_names(snapshot, phase.name),
@@ -349,7 +364,8 @@ def health(snapshot: Snapshot, store: Store, folder: Path) -> Sequence[tuple[str
 def _place(
     row: Row, rows: Sequence[Row], leaderboard: Leaderboard, scale: tuple[float, float]
 ) -> Place:
-    faults = sum(row.faults.values())
+    runs = [(row.runs[place], leaderboard.measures[place]) for place in leaderboard.places]
+    faults = sum(sum(run.faults.values()) for run, _ in runs)
     return Place(
         rank="–" if row.rank is None else str(row.rank),
         is_shared=_is_shared(row, rows),
@@ -358,10 +374,7 @@ def _place(
         score=wording.total(row.score, is_rate=leaderboard.is_rate),
         interval=wording.totals(row.interval95, is_rate=leaderboard.is_rate),
         bar=bar(row.score, row.interval95, scale),
-        scores=[
-            wording.amount(run.score, measure)
-            for run, measure in zip(row.runs, leaderboard.measures, strict=True)
-        ],
+        scores=[wording.amount(run.score, measure) for run, measure in runs],
         faults=count(faults) if faults else "",
         broken=row.submission.broken,
         has_failed=row.submission.status == "failed",

@@ -95,6 +95,8 @@ class Board:
     """A phase's leaderboard."""
 
     phase: PhaseView
+    track: str  # empty: over all benchmarks
+    tracks: Sequence[str]  # that the phase has
     places: Sequence[Place]
     benchmarks: Sequence[str]  # headings; one for each of `Place.scores`
     scale: tuple[str, str]  # what the ends of the bars are
