@@ -187,9 +187,10 @@ scaling: .venv-speed/is-installed ## measure a run's coordinator, and 1 to 8 Ray
 
 check: ## what CI runs
 	$(MAKE) -j 3 check-style check-layers check-proto check-stubs tools
-	$(MAKE) -j 3 check-containers check-tests check-types tidy sanitize
+	$(MAKE) -j 6 check-containers check-tests check-types tidy sanitize
 
-# All tests in one run, which collects them once, beside what else is checked.
+# All tests in one run, which collects them once, beside what else is checked: four jobs, and two for the clients that
+# the tests wait for.
 check-tests: clients units onnxruntime reference
 	$(PYTEST)
 	$(MAKE) docs
