@@ -292,11 +292,9 @@ def write_csv(store: Store, file: TextIO) -> None:
 def write_board(
     store: Store, name: str, runs: Path, file: TextIO, track: str | None = None
 ) -> None:
-    """A phase's leaderboard, or a track's; `runs` is the folder of all submissions' runs.
+    """A phase's leaderboard, or a track's, the best team first.
 
-    The best team stands first.
-
-    Raises UnknownName.
+    `runs` is the folder of all submissions' runs. Raises UnknownName.
     """
     from reglue_competition.ranking import leaderboard
 

@@ -179,12 +179,7 @@ class Page:
             self._note_shown(submission)
         snapshot = self._snapshot_for(who)
         view = snapshot_views.submission_view(
-            snapshot,
-            snapshot.submissions.get(submission.id, submission),
-            runs,
-            reader,
-            more,
-            withheld,
+            snapshot, snapshot.submissions[submission.id], runs, reader, more, withheld
         )
         appeals = [] if reader == "public" else self._site.store.appeals(submission=submission.id)
         return self._html(
