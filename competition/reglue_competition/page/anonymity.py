@@ -31,7 +31,7 @@ def anonymous(snapshot: Snapshot, reader: str) -> Snapshot:
         if submission.phase not in hidden or submission.team == reader:
             return submission
         number = numbers.get((submission.phase, submission.team), "–")  # –: it came just now
-        return replace(submission, team=f"team {number}", name="")
+        return replace(submission, team=f"Team {number}", name="")
 
     boards = {}
     for name, board in snapshot.boards.items():

@@ -25,12 +25,12 @@ def test_teams_are_numbers_to_others_until_the_phase_is_played(
         for team, score in {"Ada": 0.5, "Bertha": 0.9}.items():
             end(store, enter(store, made, team, f"try-of-{team}"), play(score), play(score))
         waits = enter(store, made, "Cleo", "try-of-Cleo")
-        rival = store.add_team("team 1")  # as Ada is called
+        rival = store.add_team("Team 1")  # as Ada is called
         made.teams[rival.name] = store.new_token(rival)
         clients = anybody, bertha, organiser, namesake = [opened(made) for _ in range(4)]
         log_in(bertha, made.teams["Bertha"])
         log_in(organiser, made.organiser)
-        log_in(namesake, made.teams["team 1"])
+        log_in(namesake, made.teams["Team 1"])
 
         def named(page: str) -> list[set[str]]:
             """The teams that each reader finds there."""
@@ -44,8 +44,8 @@ def test_teams_are_numbers_to_others_until_the_phase_is_played(
         assert named(rivals) == [set(), set(), {"Ada"}, set()]
         assert "Only you can see this" not in namesake.get(rivals).text
         board = anybody.get("/").text
-        assert "team 2 is ahead of all others." in board
-        assert all(f"team {number}" in board for number in (1, 2, 3))
+        assert "Team 2 is ahead of all others." in board
+        assert all(f"Team {number}" in board for number in (1, 2, 3))
         assert "Teams are named when this phase is closed" in board
         store.close_phase("warm-up")
         end(store, waits, status="cancelled")
