@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import shutil
 import sqlite3
 import tarfile
 import tempfile
@@ -19,7 +20,7 @@ from contextlib import closing, contextmanager, suppress
 from datetime import datetime
 from itertools import groupby, islice
 from operator import itemgetter
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, Any, BinaryIO
 
 import sqlalchemy as sa
@@ -237,7 +238,8 @@ def _unpack(path: Path, folder: Path) -> None:
             members = archive.getmembers()
             if not members or members[0].name != ROWS or FILE not in archive.getnames():
                 raise UsageError(f"{path} is no backup of a competition")
-            archive.extractall(folder, members, filter="data")
+            for member in members:
+                _unpack_one(archive, member, folder)
             while whole.read(_CHUNK):  # to its end, where its checksum is
                 pass
     except (tarfile.TarError, EOFError, gzip.BadGzipFile, zlib.error) as error:
@@ -248,3 +250,20 @@ def _unpack(path: Path, folder: Path) -> None:
     secrets = folder / "secrets"
     if secrets.is_dir():
         secrets.chmod(0o700)
+
+
+def _unpack_one(archive: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) -> None:
+    """Write one file, which is inside the folder. Raises TarError.
+
+    Python 3.11 has tarfile's own filters since 3.11.4 only; Debian 12's is older.
+    """
+    path = PurePosixPath(member.name)
+    content = archive.extractfile(member) if member.isreg() else None
+    if content is None or path.is_absolute() or ".." in path.parts:
+        raise tarfile.TarError(f"{member.name!r} is no file inside of it")
+    there = folder / path
+    there.parent.mkdir(parents=True, exist_ok=True)
+    with there.open("wb") as file:
+        shutil.copyfileobj(content, file, _CHUNK)
+    there.chmod(0o600 | member.mode & 0o755)
+    os.utime(there, (member.mtime, member.mtime))

@@ -14,8 +14,9 @@ import pytest
 import sqlalchemy as sa
 
 from reglue.errors import StorageFailed, UsageError
-from reglue_competition.backup import back_up, restore
+from reglue_competition.backup import ROWS, back_up, restore
 from reglue_competition.competition_folder import DATABASE, CompetitionFolder
+from reglue_competition.definition import FILE
 from reglue_competition.phases import reveal_file
 from reglue_competition.skeleton.new_competition import write_competition
 from reglue_competition.store import Run
@@ -198,6 +199,31 @@ def test_what_is_no_backup_is_refused(tmp_path: Path) -> None:
     with raises(UsageError, tmp_path / "none", os.strerror(errno.ENOENT)):
         restore(tmp_path / "none", tmp_path / "restored")
     assert [each.name for each in tmp_path.iterdir()] == ["x.tar.gz"]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("../evil", tarfile.REGTYPE),
+        ("/tmp/evil", tarfile.REGTYPE),
+        ("runs/evil", tarfile.SYMTYPE),
+        ("runs/evil", tarfile.FIFOTYPE),
+    ],
+)
+def test_a_backup_writes_nothing_but_files_inside_its_folder(
+    tmp_path: Path, name: str, kind: bytes
+) -> None:
+    file = tmp_path / "x.tar.gz"
+    with tarfile.open(file, "w:gz") as archive:
+        for each in (ROWS, FILE, name):
+            member = tarfile.TarInfo(each)
+            member.linkname = "/etc/passwd"
+            member.type = kind if each == name else tarfile.REGTYPE
+            archive.addfile(member)
+    with raises(UsageError, file, name):
+        restore(file, tmp_path / "restored")
+    assert [each.name for each in tmp_path.iterdir()] == ["x.tar.gz"]
+    assert not Path("/tmp/evil").exists()
 
 
 def test_a_damaged_backup_leaves_nothing(original: CompetitionFolder, tmp_path: Path) -> None:
