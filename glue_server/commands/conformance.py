@@ -59,7 +59,8 @@ def conformance(
         ),
     ] = None,
     only: Annotated[
-        str, Option(metavar="GLOB", help="only checks whose names match, such as `tensors.*`")
+        str,
+        Option(metavar="GLOBS", help="only checks whose names match, such as `tensors.*,turns.*`"),
     ] = "*",
     level: Annotated[
         Level, Option(help="only checks of this level; `core` is what every client has to pass")

@@ -21,9 +21,13 @@ _LOOK_UP_S = 0.5  # limits how long Python may miss a Ctrl-C that comes just bef
 
 
 def checks_of(role: str, only: str = "*", level: Level = "all") -> list[Check]:
-    """The checks of a role and level whose names match. Raises UnknownName if there are none."""
+    """The checks of a role and level whose names match one of `only`, between commas.
+
+    Raises UnknownName if there are none.
+    """
     of_level = [check for check in CHECKS[role] if is_of_level(check.name, level)]
-    chosen = [check for check in of_level if fnmatchcase(check.name, only)]
+    globs = only.split(",")
+    chosen = [check for check in of_level if any(fnmatchcase(check.name, each) for each in globs)]
     if not chosen:
         groups = {f"{check.name.partition('.')[0]}.*" for check in of_level}
         raise UnknownName("check", only, groups)

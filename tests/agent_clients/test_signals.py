@@ -30,11 +30,19 @@ from tests.waiting import until
 
 pytestmark = pytest.mark.timeout(900)  # the first test compiles the clients
 
-TRIES = 3  # of each signal; `python -m tests.signals` has more of them
+TRIES = 2  # of each signal; `python -m tests.signals` has more of them
 
 
-@pytest.mark.parametrize("transport", ["unix", "grpc"])
-@pytest.mark.parametrize("program", PROGRAMS, ids="-".join)
+@pytest.mark.parametrize(
+    ("program", "transport"),
+    [
+        (program, transport)
+        for program in PROGRAMS
+        for transport in ("unix", "grpc")
+        if (program[0], transport) != ("julia", "grpc")  # C's library carries its messages
+    ],
+    ids=str,
+)
 def test_a_signal_that_comes_while_turns_are_under_way_reaches_the_others_of_the_run(
     program: tuple[str, str], transport: Transport, libreglue: Mapping[str, str]
 ) -> None:

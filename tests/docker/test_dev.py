@@ -23,13 +23,13 @@ SCRIPTS = {
         cmake --build /tmp/cpp --target $lobby $tested
         python3 -m venv /tmp/reglue
     """,
-    "dev-julia": "julia agent_clients/julia/test/runtests.jl",
+    "dev-julia": "julia -e 'using Reglue, Test'",
     "dev-typescript": """
         wanted="proto agent_clients/typescript tests/reglue"
         tar -c --exclude node_modules --exclude dist $wanted | tar -xC /tmp
         cd /tmp/agent_clients/typescript
         npm ci --no-audit --no-fund
-        npm test
+        npm run build
     """,
 }
 

@@ -163,6 +163,12 @@ def test_a_command_that_is_none_is_wrong_usage(command: str, tmp_path: Path) -> 
         StartedClients(command, tmp_path / "log")
 
 
+def test_checks_of_several_groups_are_asked() -> None:
+    names = [each.name for each in checks_of("agent", "tensors.bool,tls.*")]
+    assert names[0] == "tensors.bool"
+    assert len(names) == 1 + len(checks_of("agent", level="tls"))
+
+
 def test_an_unknown_check_is_refused_with_groups_of_checks() -> None:
     with raises(UnknownName, "tensors.*", got="tensor.*"):
         checks_of("agent", "tensor.*")
