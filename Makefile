@@ -22,7 +22,7 @@ export PATH := $(CURDIR)/build/julia/bin:$(PATH)
 .DELETE_ON_ERROR:
 .PHONY: help help-all setup demo docs reference picture chaos signals crowd cheats mutants test test-python fuzz test-clients test-containers check conformance coverage speed scaling format proto \
 	proto-image constraints clean clients cpp onnxruntime sanitize tidy c julia typescript units tools docker \
-	check-style check-types check-layers check-proto check-stubs check-tests check-containers
+	check-style check-types check-layers check-proto check-stubs check-tests check-containers every-test
 
 FIRST := setup demo test check docs format conformance speed chaos clean help-all
 help: ## list the targets that people need most
@@ -194,8 +194,10 @@ check: ## what CI runs
 # while they are compiled or linted.
 check-tests: clients units onnxruntime
 	$(MAKE) reference
+	$(MAKE) docs every-test
+
+every-test: .venv/dev-is-installed
 	$(PYTEST)
-	$(MAKE) docs
 
 # What packages bring, one after another and before the tests: two that install would get in each other's way.
 tools: .venv/pyvenv.cfg proto/node_modules/is-installed $(TYPESCRIPT)/node_modules/is-installed docker
