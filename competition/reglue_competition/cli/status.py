@@ -301,12 +301,8 @@ def write_board(
     phases = {each.name: each for each in store.phases()}
     if name not in phases:
         raise UnknownName("phase", name, phases)
-    definition, of_track = store.definition(), None
-    if track is not None:
-        tracks = {each.name: each for each in definition.phase(name).tracks}
-        if track not in tracks:
-            raise UnknownName("track", track, tracks)
-        of_track = tracks[track]
+    definition = store.definition()
+    of_track = None if track is None else definition.phase(name).track(track)
     board = leaderboard(definition, phases[name], store, runs, track=of_track)
     total = board.total.replace(" ", "_")
     of_total = [*("rank", "team", total, "low", "high"), *("submission", "name", "entered")]

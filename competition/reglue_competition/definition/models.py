@@ -18,6 +18,7 @@ from pydantic import (
 )
 
 from glue_server.host_settings import Amount, Count, Seconds
+from reglue.errors import UnknownName
 
 PhaseKind: TypeAlias = Literal["practice", "public", "private"]
 Audience: TypeAlias = Literal["public", "after_close", "organiser"]
@@ -161,9 +162,12 @@ class PhaseDefinition(_Table):
                 )
         return self
 
-    def track(self, name: str) -> Track | None:
-        """The track of that name."""
-        return next((each for each in self.tracks if each.name == name), None)
+    def track(self, name: str) -> Track:
+        """The track of that name. Raises UnknownName."""
+        tracks = {track.name: track for track in self.tracks}
+        if name not in tracks:
+            raise UnknownName("track", name, tracks)
+        return tracks[name]
 
 
 class PlayLimits(_Table):

@@ -25,7 +25,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 import reglue_bench
-from reglue.errors import EntryRefused, StoreFailed, TokenRefused, UsageError
+from reglue.errors import EntryRefused, StoreFailed, TokenRefused, UnknownName, UsageError
 from reglue_bench.formatting import listed
 from reglue_competition.page.anonymity import anonymous, hides_names
 from reglue_competition.page.forms import Forms, known
@@ -33,10 +33,14 @@ from reglue_competition.page.live import Live
 from reglue_competition.page.readers import NOBODY, Readers, Who
 from reglue_competition.page.security import Guarded
 from reglue_competition.page.site import Site, Snapshot
-from reglue_competition.page.views import snapshot_views, wording
+from reglue_competition.page.views import (
+    organiser_views,
+    snapshot_views,
+    submission_views,
+    wording,
+)
 from reglue_competition.page.views.agent_log import agent_log, has_log, may_read_log
 from reglue_competition.page.views.details import Details
-from reglue_competition.page.views.snapshot_views import health
 from reglue_competition.page.views.view_models import More, PhaseView
 from reglue_competition.page.views.visibility import Visibility, visibility
 from reglue_competition.page.views.wording import limits
@@ -120,11 +124,12 @@ class Page:
         phase = snapshot.current_phase if name is None else snapshot.phase(name)
         if phase is None:
             raise HTTPException(404, "there is no such phase")
-        track, wanted = None, request.path_params.get("track")
-        if wanted is not None:
-            track = snapshot.definition.phase(phase.name).track(wanted)
-            if track is None:
-                raise HTTPException(404, "there is no such track")
+        track = None
+        if (wanted := request.path_params.get("track")) is not None:
+            try:
+                track = snapshot.definition.phase(phase.name).track(wanted)
+            except UnknownName as error:
+                raise HTTPException(404, "there is no such track") from error
         withheld = snapshot.withheld(phase.name, self._revealed())
         if withheld or hides_names(snapshot, phase.name):  # else all read the same
             who = self._readers.who(request)
@@ -178,7 +183,7 @@ class Page:
         if runs and reader == "team":
             self._note_shown(submission)
         snapshot = self._snapshot_for(who)
-        view = snapshot_views.submission_view(
+        view = submission_views.submission_view(
             snapshot, snapshot.submissions[submission.id], runs, reader, more, withheld
         )
         appeals = [] if reader == "public" else self._site.store.appeals(submission=submission.id)
@@ -189,7 +194,7 @@ class Page:
             submission=view,
             log=self._log_of(submission, who),
             reader=reader,
-            appeals=[snapshot_views.appeal_view(each) for each in appeals],
+            appeals=[organiser_views.appeal_view(each) for each in appeals],
             may_appeal=reader == "team"
             and submission.ended_at is not None
             and not any(each.is_open for each in appeals),
@@ -249,12 +254,12 @@ class Page:
         except TokenRefused:  # revoked just now
             return self._login_form(request, who)
         mine = self._site.store.submissions(team=who.team)[::-1]
-        snapshot, view = self._site.snapshot, snapshot_views.submission_view
+        snapshot, view = self._site.snapshot, submission_views.submission_view
         views = [
             view(snapshot, each, [], "team", withheld=self._withheld(each.phase, who))
             for each in mine
         ]
-        appeals = map(snapshot_views.appeal_view, self._site.store.appeals(team=who.team))
+        appeals = map(organiser_views.appeal_view, self._site.store.appeals(team=who.team))
         return self._html(
             request,
             "team",
@@ -295,7 +300,7 @@ class Page:
         if not who.is_organiser:
             return self._login_form(request, who)
         snapshot = self._site.snapshot
-        view = snapshot_views.submission_view
+        view = submission_views.submission_view
         going_on = [each for each in snapshot.submissions.values() if each.status in UNFINISHED]
         broken = [each for each in snapshot.submissions.values() if each.status == "broken"]
         return self._html(
@@ -305,9 +310,9 @@ class Page:
             phases=self._phases(),
             going_on=[view(snapshot, each, [], "organiser") for each in going_on],
             broken=[view(snapshot, each, [], "organiser") for each in broken],
-            events=[snapshot_views.event_view(each) for each in snapshot.events[:_EVENTS]],
-            health=health(snapshot, self._site.store, self._site.folder),
-            appeals=[snapshot_views.appeal_view(each) for each in self._site.store.appeals()],
+            events=[organiser_views.event_view(each) for each in snapshot.events[:_EVENTS]],
+            health=organiser_views.health(snapshot, self._site.store, self._site.folder),
+            appeals=[organiser_views.appeal_view(each) for each in self._site.store.appeals()],
         )
 
     async def _log_in(self, request: Request) -> Response:

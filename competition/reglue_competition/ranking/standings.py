@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -55,11 +54,6 @@ class Row:
     def is_struck(self) -> bool:
         """Whether it stands there only to say that it does not count."""
         return self.ruling is not None and self.ruling.standing != "unranked"
-
-    @property
-    def faults(self) -> Mapping[str, int]:
-        """The faults of all benchmarks."""
-        return sum((Counter(run.faults) for run in self.runs), Counter())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

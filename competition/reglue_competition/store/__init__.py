@@ -11,6 +11,7 @@ from reglue_competition.store.phases import Phases
 from reglue_competition.store.records import (
     FINAL,
     MOST_WAIT,
+    REPLAYED,
     SCORED,
     UNFINISHED,
     Appeal,
@@ -34,6 +35,7 @@ from reglue_competition.store.submissions import Submissions
 __all__ = [
     "FINAL",
     "MOST_WAIT",
+    "REPLAYED",
     "SCORED",
     "UNFINISHED",
     "Appeal",

@@ -17,6 +17,9 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 UNFINISHED: tuple[Status, ...] = ("waiting", "playing")
 FREE: tuple[Status, ...] = ("broken", "withdrawn")
 """Those that count against no quota, but have limits of their own."""
+REPLAYED: tuple[Status, ...] = ("broken", "failed", "cancelled")
+"""Statuses of submissions that the organiser may play again."""
+
 SCORED: tuple[Status, ...] = ("finished", "failed")
 """Those that have a score."""
 MOST_WAIT = timedelta(hours=48)

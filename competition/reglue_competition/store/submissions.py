@@ -34,7 +34,15 @@ from reglue_competition.store.quotas import (
     quotas_left,
     row_of,
 )
-from reglue_competition.store.records import FINAL, UNFINISHED, Run, Status, Submission, Team
+from reglue_competition.store.records import (
+    FINAL,
+    REPLAYED,
+    UNFINISHED,
+    Run,
+    Status,
+    Submission,
+    Team,
+)
 
 MOST_NAME = 100  # characters of a submission's name
 MOST_DETAIL = 2000
@@ -287,10 +295,10 @@ class Submissions(Events):
         def ask(transaction: Transaction) -> None:
             to, columns = transaction.connection, schema.submissions.c
             submission = _known(to, submission_id)
-            if submission.status not in _REPLAYED:
+            if submission.status not in REPLAYED:
                 raise UsageError(
                     f"submission {submission_id} is {submission.status}; wanted one that is "
-                    f"{', '.join(_REPLAYED)}: a score that stands is not played again"
+                    f"{', '.join(REPLAYED)}: a score that stands is not played again"
                 )
             same = (schema.teams.c.name == submission.team, columns.name == submission.name)
             if to.execute(_SUBMISSIONS.where(*same, columns.status.in_(UNFINISHED))).first():
@@ -359,8 +367,6 @@ class Submissions(Events):
             query = query.where(schema.phases.c.name == phase)
         return [Run(**row) for row in self._rows(query)]
 
-
-_REPLAYED = ("broken", "failed", "cancelled")
 
 _of = schema.submissions.c
 _broken = (
