@@ -22,7 +22,8 @@ export PATH := $(CURDIR)/build/julia/bin:$(PATH)
 .DELETE_ON_ERROR:
 .PHONY: help help-all setup demo docs reference picture chaos signals crowd cheats mutants test test-python fuzz test-clients test-containers check conformance coverage speed scaling format proto \
 	proto-image constraints clean clients cpp onnxruntime sanitize tidy c julia typescript units tools docker \
-	check-style check-types check-layers check-proto check-stubs check-tests check-containers every-test
+	check-style check-types check-layers check-proto check-stubs \
+	check-tests check-clients check-containers ready-clients tested-clients every-test every-client-test
 
 FIRST := setup demo test check docs format conformance speed chaos clean help-all
 help: ## list the targets that people need most
@@ -68,29 +69,39 @@ picture: .venv/dev-is-installed ## draw docs/assets/report.png; needs chromium
 
 # What `make test` leaves to `make check`: the marks of pyproject.toml.
 MARKS := chromium or clients or images or postgresql or ray or sandbox or slow
-PYTEST = $(BIN)/python -m pytest --dist worksteal --durations 20 --ignore tests/docker -n $(TESTS)
+PYTEST := $(BIN)/python -m pytest --dist worksteal --durations 20
+ELSEWHERE := --ignore tests/agent_clients --ignore tests/docker
 
 test: .venv/dev-is-installed ## run the tests that need nothing but Python, in minutes
-	$(PYTEST) -m "not ($(MARKS))"
+	$(PYTEST) $(ELSEWHERE) -n $(TESTS) -m "not ($(MARKS))"
 
 test-python: .venv/dev-is-installed ## run every test but those of other languages and of containers
 	.ci/gl
 	.ci/sandbox
 	.ci/postgres
 	.ci/chromium
-	$(PYTEST) -m "not clients"
+	$(PYTEST) $(ELSEWHERE) -n $(TESTS) -m "not clients"
 
 fuzz: .venv/dev-is-installed ## look for messages that break a decoder, for SECONDS; KEEP=1 adds to the corpus
 	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) $(if $(KEEP),--keep)
 	[ -z "$$(command -v clang++)" ] || .ci/fuzz-cpp $(SECONDS)
 
-test-clients: tidy sanitize units .venv/dev-is-installed clients onnxruntime reference ## the clients in other languages: their tests, and the protocol's rules
-	$(BIN)/python -m pytest -n $(TESTS) --dist worksteal --durations 10 tests/agent_clients
+test-clients: ready-clients ## the clients in other languages: their tests, and the protocol's rules
+	$(MAKE) tested-clients
 
-units: c typescript
+# TypeScript's sources are generated anew for the pages of reference: not while they are compiled or linted.
+ready-clients: clients onnxruntime
+	$(MAKE) reference
+
+tested-clients: tidy sanitize units every-client-test
+
+units:
 	ctest --test-dir build/cpp -j $(JOBS) --output-on-failure
 	ctest --test-dir build/c -j $(JOBS) --output-on-failure
 	cd $(TYPESCRIPT) && npm run lint && npm run test:built
+
+every-client-test: .venv/dev-is-installed
+	$(PYTEST) -n $(JOBS) tests/agent_clients
 
 test-containers: .venv/dev-is-installed docker ## the bake-off, the competition, projects and shells in containers, unless REGLUE_NO_DOCKER=1
 	$(BIN)/python -m pytest --durations 10 tests/docker
@@ -185,19 +196,9 @@ speed: .venv-speed/is-installed ## measure Reglue beside its peers; ONLY=turns: 
 scaling: .venv-speed/is-installed ## measure a run's coordinator, and 1 to 8 Ray nodes on this machine
 	.venv-speed/bin/python -m speed.scaling $(FLAGS)
 
-check: ## what CI runs
+check: ## what CI runs; ANEW=1: also what passed on this machine with the same files
 	$(MAKE) -j 3 check-style check-layers check-proto check-stubs tools
-	$(MAKE) -j 6 check-containers check-tests check-types tidy sanitize
-
-# All tests in one run, which collects them once, beside what else is checked: four jobs, and two for the clients that
-# the tests wait for. Clients' tests use the pages of reference, for which TypeScript's sources are generated anew: not
-# while they are compiled or linted.
-check-tests: clients units onnxruntime
-	$(MAKE) reference
-	$(MAKE) docs every-test
-
-every-test: .venv/dev-is-installed
-	$(PYTEST)
+	$(MAKE) -j 6 check-containers check-clients check-tests check-types
 
 # What packages bring, one after another and before the tests: two that install would get in each other's way.
 tools: .venv/pyvenv.cfg proto/node_modules/is-installed $(TYPESCRIPT)/node_modules/is-installed docker
@@ -210,10 +211,27 @@ tools: .venv/pyvenv.cfg proto/node_modules/is-installed $(TYPESCRIPT)/node_modul
 	.ci/doxygen
 	.ci/julia build/julia
 
+check-tests: ready-clients
+	$(MAKE) docs every-test
+
+every-test: .venv/dev-is-installed
+	$(PYTEST) $(ELSEWHERE) -n $(TESTS)
+
+# A third of all work is for files that most changes leave as they are: what passed with the same files is not checked again.
+ALL_READ := .ci Makefile constraints.txt pyproject.toml agent_clients benchmarks env_adapters glue_server proto
+CLIENTS_READ := $(ALL_READ) docs/api docs/reference docs/how-to/minimal-client.md tests \
+	:!tests/docker :!tests/docs :!tests/reglue_competition :!tests/repository
+CONTAINERS_READ := $(ALL_READ) .dockerignore bakeoff.toml competition docker-compose.yml docs/how-to/go-live.md \
+	tests/*.py tests/agent_clients tests/docker
+
+check-clients: ready-clients
+	.ci/unless-passed clients '$(CLIENTS_READ)' $(MAKE) tested-clients
+
 # Beside the others, as it waits mostly for disk and network: its output comes at its end.
 CONTAINERS_LOG := build/containers.log
 check-containers:
-	@mkdir -p $(dir $(CONTAINERS_LOG)); $(MAKE) test-containers >$(CONTAINERS_LOG) 2>&1; code=$$?; \
+	@mkdir -p $(dir $(CONTAINERS_LOG)); .ci/unless-passed containers '$(CONTAINERS_READ)' \
+		$(MAKE) test-containers REGLUE_NO_DOCKER=$(REGLUE_NO_DOCKER) >$(CONTAINERS_LOG) 2>&1; code=$$?; \
 		cat $(CONTAINERS_LOG); exit $$code
 
 check-style: .venv/dev-is-installed

@@ -1,4 +1,4 @@
-"""The mark of these tests, databases of competitions, and the library of Julia's client."""
+"""The mark of these tests, and the library of Julia's client."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ from collections.abc import Mapping
 import pytest
 
 from tests.agent_clients.client_programs import built
-from tests.reglue_competition.conftest import postgresql, store, url
-
-__all__ = ["libreglue", "postgresql", "store", "url"]
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

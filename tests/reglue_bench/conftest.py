@@ -1,4 +1,4 @@
-"""`reglue …` in this process; Ray clusters: one for all tests, and those that a test begins."""
+"""`reglue …` in this process; Ray clusters: one for a file, and those that a test begins."""
 
 from __future__ import annotations
 
@@ -40,9 +40,12 @@ def say(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> I
     signal.signal(signal.SIGTERM, before)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def three_nodes() -> Iterator[RayCluster]:
-    """Begun once; who loses a node or a head begins a `new_cluster`."""
+    """Begun once a file, as a cluster that waits takes a tenth of a processor.
+
+    A test that loses a node or a head begins a `new_cluster`.
+    """
     with RayCluster() as cluster:
         cluster.add()
         cluster.add()

@@ -43,7 +43,7 @@ def folders(arguments: list[str]) -> list[str]:
 
 
 def test_make_check_runs_every_test_once(tmp_path: Path) -> None:
-    """In one run, and what that ignores in another."""
+    """Most in one run, and what that ignores in others."""
     # make runs its own recursive lines also in a dry run.
     runs = runs_of_pytest("check", f"CONTAINERS_LOG={tmp_path / 'containers.log'}")
     options = {each for arguments in runs for each in arguments if each.startswith("-")}

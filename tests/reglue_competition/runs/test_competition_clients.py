@@ -39,7 +39,10 @@ from tests.reglue_competition.transcript.test_verification import with_action
 from tests.reglue_competition.transcript.transcripts import changed, with_episode
 from tests.waiting import until
 
-pytestmark = pytest.mark.timeout(900)  # it may compile the C and C++ libraries
+pytestmark = [
+    pytest.mark.clients,
+    pytest.mark.timeout(900),  # it may compile the C and C++ libraries
+]
 
 COMPETITION = """
 name = "test"
