@@ -80,12 +80,14 @@ class CompetitionFolder:
 
     @property
     def images_path(self) -> Path:
-        """The images of agents that teams handed in."""
+        """The images and projects of agents that teams handed in."""
         return self.path / "images"
 
     def image_file(self, digest: str) -> Path:
-        """The archive of an image."""
-        return self.images_path / f"{digest.removeprefix('sha256:')}.tar"
+        """The archive of an image, or of a project."""
+        from reglue_competition.images import kept_file
+
+        return kept_file(self.images_path, digest)
 
     @contextmanager
     def images_lock(self, within_s: float = 60.0) -> Iterator[None]:

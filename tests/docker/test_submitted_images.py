@@ -1,4 +1,4 @@
-"""Agents that teams hand in as images, for real: they play without a network, and end in time."""
+"""Agents that teams hand in, for real: they play without a network, and end in time."""
 
 from __future__ import annotations
 
@@ -61,6 +61,7 @@ connect_timeout_s = 20.0
 memory_gib = 0.5
 tmp_gib = 0.1
 processes = 64
+python = "reglue-agent-python"
 """
 
 # What an image does, after `FROM`.
@@ -79,6 +80,31 @@ IMAGES = {
     "stays": 'debian:bookworm-slim\nENTRYPOINT ["sh", "-c", "trap : TERM; sleep 99; sleep 99"]',
     "quits": 'reglue-agent-python\nCOPY *.py /\nENTRYPOINT ["reglue", "join", "/quits.py:Quits"]',
 }
+# What a project's archive holds.
+PROJECTS = {
+    "project": {
+        "reglue.txt": "agent.py:MyAgent",
+        "agent.py": "from parts.mine import MyAgent",
+        "parts/mine.py": """
+from pathlib import Path
+from reglue.examples.sarsa import Sarsa
+
+class MyAgent(Sarsa):
+    pass
+
+def test_that_it_cannot_write():
+    try:
+        Path("agent.py").write_text("")
+    except OSError:
+        return
+    raise SystemExit("it can write")
+
+test_that_it_cannot_write()
+""",
+    },
+    "typo": {"reglue.txt": "agent.py:MyAgent", "agent.py": "import nothing_of_that_name"},
+    "class": {"reglue.txt": "agent.py:MyAgent", "agent.py": "class YourAgent: pass"},
+}
 FAILED = {
     "ends": "exit code 0 before it joined",
     "fills": "exit code 9 before it joined",
@@ -90,8 +116,10 @@ FAILED = {
     "reaches": "exit code 0 before it joined",
     "stays": "no agent joined within 20 s",
     "quits": "agent_disconnected",
+    "typo": "exit code 1 before it joined",
+    "class": "exit code 2 before it joined",
 }
-HONEST = ("python", "cpp", "looks")
+HONEST = ("python", "cpp", "looks", "project")
 
 PROGRAMS = Path(__file__).parent / "images"
 """What their Dockerfiles copy."""
@@ -106,6 +134,16 @@ def archive(docker: Docker, folder: Path, name: str) -> Path:
     docker("docker", "save", "--output", str(folder / f"{name}.tar"), tag)
     docker("docker", "image", "rm", "--force", tag)
     return folder / f"{name}.tar"
+
+
+def project(folder: Path, name: str) -> Path:
+    """The archive of a project, as its team makes it by hand."""
+    for path, content in PROJECTS[name].items():
+        (folder / name / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name / path).write_text(content, encoding="utf-8")
+    made = folder / f"{name}.tar.gz"
+    subprocess.run(["tar", "-czf", made, "-C", folder / name, "."], check=True)
+    return made
 
 
 @contextmanager
@@ -150,8 +188,8 @@ def competition(docker: Docker, tmp_path_factory: pytest.TempPathFactory) -> Pat
     with serving(docker, made) as server:
         until(lambda: state(docker, made, "public") == "open", "the phase is open", MINUTES)
         where = dialled(told, made)
-        for name in IMAGES:
-            file = archive(docker, folder, name)
+        for name in (*IMAGES, *PROJECTS):
+            file = archive(docker, folder, name) if name in IMAGES else project(folder, name)
             if name == "looks":  # it came by another way
                 docker(*REGLUE, "submit", str(made), "us", str(file), "--name", name)
             else:
@@ -201,7 +239,14 @@ def test_images_of_any_language_are_scored(docker: Docker, competition: Path) ->
         result = json.loads(run["result"])
         assert result["complete"]
         assert result["agent"]["isolation"] == "container"
-        assert found[name]["image"].startswith("sha256:")
+        assert found[name]["image"].startswith("sha256:" if name in IMAGES else "project:")
+
+
+def test_a_project_plays_as_an_image_of_the_same_agent(docker: Docker, competition: Path) -> None:
+    found = submissions(docker, competition)
+    ((image,), (project,)) = (found[name]["runs"] for name in ("python", "project"))
+    assert image["score"] == project["score"]
+    assert not [*(competition / "runs").glob("*/project")]  # what was unpacked to play it
 
 
 def test_a_private_phase_is_played_without_its_teams(docker: Docker, competition: Path) -> None:

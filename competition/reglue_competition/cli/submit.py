@@ -1,4 +1,4 @@
-"""`reglue competition submit`, `advance` and `repeat`: agents as images of containers."""
+"""`reglue competition submit`, `advance` and `repeat`: agents that the organiser runs."""
 
 from __future__ import annotations
 
@@ -21,9 +21,13 @@ from reglue_competition.cli.common import Folder, read_folder
 def submit(
     folder: Folder,
     team: Annotated[str, Argument(metavar="TEAM", help="the team's name")],
-    archive: Annotated[
-        Path,
-        Argument(metavar="ARCHIVE", help="the file of `docker save IMAGE`, or an OCI archive"),
+    agent: Annotated[
+        str,
+        Argument(
+            metavar="ARCHIVE|FILE.py:CLASS",
+            help="the file of `docker save IMAGE`, an OCI archive, or an agent in Python with the "
+            "files beside it",
+        ),
     ],
     name: Annotated[str, Option(metavar="NAME", help="the submission's name")],
     phase: Annotated[
@@ -35,12 +39,16 @@ def submit(
         ),
     ] = None,
 ) -> None:
-    """Enter an image that came by other ways than `reglue submit`; the server plays it.
+    """Enter an agent that came by other ways than `reglue submit`; the server plays it.
 
-    The phase says agents = "submitted" or "both". The archive is read as data, and
-    only configuration and layers are kept, in FOLDER/images: its tags reach no engine. It must hold
-    one image for this machine, within the limits of the table [images]. The server needs Docker
-    or Podman with cgroups, and the image a client of Reglue, which finds REGLUE_ADDRESS.
+    The phase says agents = "submitted" or "both". The archive is read as data, within the limits of
+    the table [images]. Of an image for this machine, only configuration and layers are kept, in
+    FOLDER/images: its tags reach no engine. The server needs Docker or Podman with cgroups, and the
+    image a client of Reglue, which finds REGLUE_ADDRESS.
+
+    If images.python names an image of yours, it plays FILE.py:CLASS with all files in the folder
+    of FILE.py, and archives of such a folder, with reglue.txt at its top, whose one line names the
+    agent: agent.py:MyAgent.
 
     reglue competition submit my-comp "Team A" team-a.tar --name second-try
 
@@ -48,7 +56,8 @@ def submit(
     130 interrupted.
     """
     with loading():
-        from reglue_competition.images import GIB, keep_image
+        from reglue.net.project_archive import archive_of
+        from reglue_competition.images import GIB, keep_archive
 
     competition = read_folder(folder)
     with competition.store() as store:
@@ -64,12 +73,14 @@ def submit(
             progress = held.enter_context(
                 Progress(*bar, console=output, transient=True, disable=hidden)
             )
+            archive = held.enter_context(archive_of(agent)).archive
             task = progress.add_task(archive.name, total=None)
-            digest = keep_image(
+            digest = keep_archive(
                 archive,
                 competition.images_path,
                 most_bytes=int(limits.image_gib * GIB),
                 most_in_all=int(limits.images_gib * GIB),
+                takes_projects=limits.python is not None,
                 watcher=lambda done: progress.update(task, completed=done),
             )
             try:
@@ -77,7 +88,7 @@ def submit(
             except EntryRefused as refused:
                 raise UsageError(str(refused)) from refused
     say(f"submission {entered.id} of {team}, {entered.name!r}, waits in phase {entered.phase}")
-    say(f"its image is {digest}")
+    say(f"its agent is {digest}")
 
 
 def advance(

@@ -57,6 +57,7 @@ Finite = Annotated[float, Field(allow_inf_nan=False)]
 Scale = Annotated[tuple[Finite, Finite], Field(strict=False)]
 Size = Annotated[float, Field(gt=0, le=1e6)]
 Text = Annotated[str, Field(max_length=MOST_TEXT)]
+ImageName = Annotated[str, Field(pattern=r"^[a-z0-9][A-Za-z0-9._/:@-]{0,254}$")]
 Gpus = Annotated[str, Field(pattern=r"^(all|[1-9][0-9]*|device=[A-Za-z0-9,-]{1,200})$")]
 
 
@@ -226,7 +227,8 @@ class ImageLimits(_Table):
     processors: Size = 1.0
     processes: Count = 256  # threads count
     gpus: Gpus | None = None  # of each: "all", a number, or "device=0,2"; without it none
-    image_gib: Size = 8.0  # unpacked
+    python: ImageName | None = None  # what plays projects of Python; without it none is taken
+    image_gib: Size = 8.0  # of an image or a project, unpacked
     images_gib: Size = 100.0  # of all that are kept
 
 

@@ -161,6 +161,7 @@ class Page:
                 if any(each.agents != "remote" for each in definition.phases)
                 else ()
             ),
+            python=definition.images.python,
             public_key=self._public_key,
         )
 

@@ -98,6 +98,7 @@ class Hosted:
             processors=limits.processors,
             processes=limits.processes,
             gpus=limits.gpus,
+            python=limits.python,
         )
 
     def runs_of(self, submission: Submission) -> Path:

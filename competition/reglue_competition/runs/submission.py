@@ -27,15 +27,16 @@ class SubmittedBenchmark:
 
 @dataclass(frozen=True, slots=True)
 class SubmittedImage:
-    """The image of a submission's agent, and what its container may use."""
+    """The image of a submission's agent, or its project, and what its container may use."""
 
-    digest: str
+    digest: str  # of an image, or of a project
     archive: str  # its file
     memory_bytes: int
     tmp_bytes: int
     processors: float
     processes: int
     gpus: str | None
+    python: str | None  # the image that plays projects
 
 
 @dataclass(frozen=True, slots=True)

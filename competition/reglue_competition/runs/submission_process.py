@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import shutil
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import NoReturn
 
 from glue_server import Outcome
-from glue_server.peers.hosts import ListenOptions, Program, ServedAgent
+from glue_server.peers.hosts import ListenOptions, Program, ServedAgent, join_command
 from glue_server.processes.child import Channel, Parent, ParentGone, inherited_channel
 from glue_server.processes.container import lacks_engine
 from glue_server.processes.interrupts import is_stopping, stop_play
@@ -48,7 +49,13 @@ from reglue_bench.runs.observer import NullObserver, RunStarted
 from reglue_bench.runs.run import Request, begin_or_resume
 from reglue_bench.settings import Settings
 from reglue_bench.terminal.tally import Tally, tally_of
-from reglue_competition.images import forget_image, load_image
+from reglue_competition.images import (
+    forget_image,
+    is_project,
+    knows_image,
+    load_image,
+    unpack_project,
+)
 from reglue_competition.runs.logs import log_to_stderr
 from reglue_competition.runs.submission import (
     TO_SUBMISSION,
@@ -135,7 +142,7 @@ def _serve(settings: SubmissionSettings, parent: _Parent) -> None:
             if failed is not None:
                 parent.send(failed)
                 _let_go(parent)
-                forget_image(image.digest)
+                _forget(settings, image)
                 return
         server, agent = _served(settings)
     except UsageError as error:
@@ -155,7 +162,7 @@ def _serve(settings: SubmissionSettings, parent: _Parent) -> None:
         agent.close(farewell)
         server.close()
     if image is not None:
-        forget_image(image.digest)
+        _forget(settings, image)
 
 
 def _served(settings: SubmissionSettings) -> tuple[GlueServer, ServedAgent]:
@@ -237,16 +244,24 @@ def _let_go(parent: _Parent) -> str:
 
 def _program(settings: SubmissionSettings, image: SubmittedImage) -> Program:
     """The agent's container. Raises UsageError if the engine does not take its image."""
-    load_image(image.digest, Path(image.archive))
     folder = Path(settings.folder)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    command: list[str] = []  # the image's own
+    name: str | None = image.digest
+    if is_project(image.digest):
+        name = image.python
+        if name is None or not knows_image(name):
+            raise UsageError(f"images.python: got {name}, wanted an image that the engine has")
+        command = join_command(unpack_project(Path(image.archive), _project(settings)), {})
+    else:
+        load_image(image.digest, Path(image.archive))
     return Program(
-        [],
+        command,
         log_file=folder / AGENT_LOG,
-        folder="",
+        folder=str(_project(settings)) if command else "",
         environment={},
         sandbox="container",
-        image=image.digest,
+        image=name,
         limits=Limits(
             memory_bytes=image.memory_bytes,
             processes=image.processes,
@@ -256,6 +271,19 @@ def _program(settings: SubmissionSettings, image: SubmittedImage) -> Program:
         ),
         is_private=True,  # it may print what it observed
     )
+
+
+def _project(settings: SubmissionSettings) -> Path:
+    """Where the files of a project are while it plays."""
+    return Path(settings.folder) / "project"
+
+
+def _forget(settings: SubmissionSettings, image: SubmittedImage) -> None:
+    """Remove what was made of the archive to play it."""
+    if is_project(image.digest):
+        shutil.rmtree(_project(settings), ignore_errors=True)
+    else:
+        forget_image(image.digest)
 
 
 class _AgentAway(Exception):

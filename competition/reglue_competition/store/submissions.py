@@ -437,7 +437,7 @@ def _redraw_waiting(transaction: Transaction, broken: Submission) -> None:
 
 
 def _kind(image: str | None) -> str:
-    return "one that connects" if image is None else f"the image {image}"
+    return "one that connects" if image is None else image
 
 
 def _unfinished(

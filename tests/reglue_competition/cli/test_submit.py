@@ -11,8 +11,8 @@ from reglue_bench import evaluate
 from reglue_competition.competition_folder import CompetitionFolder
 from reglue_competition.store import Store
 from tests.reglue_competition.cli.conftest import Say
+from tests.reglue_competition.images.test_image import Made, tar
 from tests.reglue_competition.page.competition_builder import end
-from tests.reglue_competition.test_images import Made, tar
 
 PHASE = """
 name = "my-comp"
@@ -129,6 +129,21 @@ def test_an_image_waits_for_its_turn(folder: Path, say: Say, archive: Path) -> N
     assert entered.id in done.stdout
 
 
+def test_an_agent_in_python_is_entered_with_the_files_beside_it(folder: Path, say: Say) -> None:
+    agent = folder.parent / "my-agent/agent.py"
+    agent.parent.mkdir()
+    agent.write_text("class MyAgent: pass\n")
+    python = f"{PHASE}[images]\npython = 'reglue-test-python:1'\n"
+    (folder / "competition.toml").write_text(python.replace("AGENTS", "submitted"))
+    assert say("competition", "open", str(folder), "public").returncode == 0
+    assert say("competition", "team", "add", str(folder), "Team A").returncode == 0
+    asked = ["competition", "submit", str(folder), "Team A", f"{agent}:MyAgent", "--name", "first"]
+    done = say(*asked)
+    assert done.returncode == 0, done.stderr
+    (digest,) = re.findall("project:[0-9a-f]{64}", done.stdout)
+    assert CompetitionFolder.read(folder).image_file(digest).exists()
+
+
 def test_an_image_enters_the_phase_that_is_named(folder: Path, say: Say, archive: Path) -> None:
     before, public = PHASE.split("[[phases]]")
     beside = public.replace("public", "practice").replace("AGENTS", "submitted")
@@ -153,7 +168,7 @@ def test_what_may_not_be_entered_leaves_nothing(folder: Path, say: Say, archive:
     for team, file, name, words in (
         ("Team A", "agent.tar", "first", "plays agents that connect by themselves"),
         ("Team B", "agent.tar", "first", "there is no team 'Team B'"),
-        ("Team A", "no.tar", "first", "the image is refused: it is no archive"),
+        ("Team A", "no.tar", "first", "the archive is refused: it is no archive"),
         ("Team A", "none.tar", "first", "cannot be read"),
         ("Team A", "agent.tar", "\n", "wanted letters that can be seen"),
     ):

@@ -162,6 +162,13 @@ def test_images_come_from_a_phase_before_that_takes_them(
         definition(phase() | first, private() | second)
 
 
+@pytest.mark.parametrize("name", ["", "--privileged", "a b", "Upper", 256 * "a"])
+def test_an_image_for_projects_has_a_name_that_engines_take(name: str) -> None:
+    assert definition(images={"python": "host:5000/my/python:1@sha256:0"}).images.python
+    with pytest.raises(ValueError, match="python"):
+        definition(images={"python": name})
+
+
 @pytest.mark.parametrize("choose", ["last", "team"])
 def test_mean_ranks_have_no_scale(choose: str) -> None:
     ranking = {"total": "mean rank", "choose": choose, "ties": "score"}

@@ -444,8 +444,8 @@ def test_an_image_is_entered_under_a_name_of_its_own(store: Store) -> None:
     entered = store.enter(team, "mine", NOON, image=IMAGE)
     assert entered.image == IMAGE
     assert store.enter(team, "mine", NOON, image=IMAGE).id == entered.id
-    for other, words in ((None, "one that connects"), (OTHER, f"the image {OTHER}")):
-        with raises(EntryRefused, f"its agent is the image {IMAGE}, not {words}"):
+    for other, words in ((None, "one that connects"), (OTHER, OTHER)):
+        with raises(EntryRefused, f"its agent is {IMAGE}, not {words}"):
             store.enter(team, "mine", NOON, image=other)
     assert store.enter(team, "another", NOON).image is None
     (event, _) = [each for each in store.events() if each.kind == "submission entered"]

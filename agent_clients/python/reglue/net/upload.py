@@ -1,4 +1,4 @@
-"""Handing in an agent: the archive of its image goes to a competition, a part at a time."""
+"""Handing in an agent: its archive goes to a competition, a part at a time."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _LOOK_S = 1.0  # between two questions whether the archive was checked
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    """A submission that was entered with an image."""
+    """A submission that was entered with an image or a project."""
 
     id: str
-    image: str  # its digest, `sha256:…`
+    image: str  # its digest: `sha256:…`, of a project `project:…`
     phase: str
 
 

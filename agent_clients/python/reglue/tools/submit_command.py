@@ -1,4 +1,4 @@
-"""`reglue submit`: hand in an agent to a competition, as the archive of its image."""
+"""`reglue submit`: hand in an agent to a competition that plays it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import logging
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 from reglue.errors import Refused, ReglueError, UsageError
 from reglue.net.log import stderr_handler
@@ -33,6 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser().parse_args(argv)
     with loading():
         from reglue.net.join_string import join_string
+        from reglue.net.project_archive import archive_of
         from reglue.net.upload import submit
     logging.basicConfig(level=logging.WARNING, handlers=[stderr_handler()])
     bar = _Bar()
@@ -41,13 +41,16 @@ def main(argv: Sequence[str] | None = None) -> int:
             where = join_string(
                 options.address, options.token, ca=options.ca, tls_name=options.tls_name
             )
-            entered = submit(
-                where,
-                options.archive,
-                name=options.name,
-                connect_timeout_s=options.connect_timeout,
-                watcher=bar,
-            )
+            with archive_of(options.agent) as made:
+                if made.about:
+                    print(f"{_SAYS}sends {made.about}", file=sys.stderr)
+                entered = submit(
+                    where,
+                    made.archive,
+                    name=options.name,
+                    connect_timeout_s=options.connect_timeout,
+                    watcher=bar,
+                )
     except (UsageError, Refused) as error:
         bar.end()
         print(f"{_SAYS}{error.with_flags()}", file=sys.stderr)
@@ -64,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     bar.end()
     print(f"submission {entered.id}, {options.name!r}, waits in phase {entered.phase}")
-    print(f"its image is {entered.image}")
+    print(f"its agent is {entered.image}")
     return 0
 
 
@@ -72,13 +75,17 @@ def parser() -> Parser:
     """The command's flags."""
     parser = Parser(
         prog="reglue submit",
-        description="Hand in an agent to a competition that plays it: the archive of its image.",
-        epilog="The competition checks the archive, keeps the image, and plays it in a container "
-        "without\na network. If the connection breaks, the same command goes on where it was.\n"
+        description="Hand in an agent to a competition that plays it: an image, or a project of "
+        "Python.",
+        epilog="The competition checks the archive, keeps what it holds, and plays it in a "
+        "container without\na network. If the connection breaks, the same command goes on where it "
+        "was.\nOf FILE.py:CLASS all files in the folder of FILE.py are sent, but hidden ones; the "
+        "competition\nsays which libraries they find.\n"
         "\n"
         "examples:\n"
         "  docker build -t my-agent . && docker save my-agent -o my-agent.tar\n"
         "  reglue submit 'reglue://…' my-agent.tar --name second-try\n"
+        "  reglue submit 'reglue://…' my-agent/agent.py:MyAgent --name third-try\n"
         "\n"
         "exit codes: 0 it is entered; 1 the competition went away; 2 wrong usage, or the\n"
         "competition refused it; 130 interrupted, 143 by SIGTERM",
@@ -90,10 +97,10 @@ def parser() -> Parser:
         help="the join string that the organiser gave the team, in quotes",
     )
     parser.add_argument(
-        "archive",
-        metavar="ARCHIVE",
-        type=Path,
-        help="the file of `docker save IMAGE`, as it is or compressed by gzip, or an OCI archive",
+        "agent",
+        metavar="ARCHIVE|FILE.py:CLASS",
+        help="the file of `docker save IMAGE`, as it is or compressed by gzip, an OCI archive, or "
+        "an agent in Python",
     )
     parser.add_argument("--name", required=True, help="the submission's name")
     add_where(parser)

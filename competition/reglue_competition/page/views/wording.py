@@ -148,7 +148,7 @@ def container_limits(images: ImageLimits) -> Sequence[tuple[str, str]]:
         ("processors", f"{images.processors:g}"),
         ("processes", count(images.processes)),
         ("network", "none, but the way to play"),
-        ("the image, unpacked", f"{images.image_gib:g} GiB"),
+        ("the image or project, unpacked", f"{images.image_gib:g} GiB"),
     ]
 
 

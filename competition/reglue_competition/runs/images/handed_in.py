@@ -91,7 +91,10 @@ class HandedIn:
         self._lock = threading.Lock()
         self._is_closed = False
         self._check = ImageCheck(
-            folder.images_path, most_bytes=self._most, most_in_all=self._most_in_all
+            folder.images_path,
+            most_bytes=self._most,
+            most_in_all=self._most_in_all,
+            takes_projects=limits.python is not None,
         )
         self._checker = ThreadPoolExecutor(1, thread_name_prefix="reglue-image")
 
@@ -196,7 +199,7 @@ class HandedIn:
             raise
 
     def _enter(self, upload: _Upload, token: str, caller: Caller) -> ArchiveState:
-        """Check a whole archive, and enter its image. Raises EntryRefused."""
+        """Check a whole archive, and enter what it holds. Raises EntryRefused."""
         team = upload.team.name
         try:
             with refusing(team), self._images_lock():
@@ -207,7 +210,7 @@ class HandedIn:
                     self._store, bearer, upload.name, digest, phase=phase
                 )
         except (OSError, RunBusy, StorageFailed) as error:
-            log.error("an image of %s cannot be kept: %s", team, error, extra={"team": team})
+            log.error("an archive of %s cannot be kept: %s", team, error, extra={"team": team})
             raise EntryRefused(_OURS, kind="later", team=team) from error
         except EntryRefused as refused:
             if refused.kind != "later":
@@ -215,7 +218,7 @@ class HandedIn:
             raise
         upload.file.unlink(missing_ok=True)
         about = {"team": team, "submission": entered.id}
-        log.info("an image was handed in: %s", digest, extra=about)
+        log.info("an agent was handed in: %s", digest, extra=about)
         upload.until = self._clock() + _TOLD_S
         return ArchiveState(upload.size, entered.id, digest, entered.phase)
 

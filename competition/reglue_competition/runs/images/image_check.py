@@ -1,7 +1,7 @@
 """The check of an archive in a process of its own, which a stranger's file may end or fill.
 
-`python -m reglue_competition.runs.images.image_check` writes one line of JSON: the image's digest,
-or why it is refused.
+`python -m reglue_competition.runs.images.image_check` writes one line of JSON: the digest of what
+plays, or why it is refused.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from glue_server.processes.children import (
     python_path,
 )
 from reglue.errors import EntryRefused, StorageFailed, UsageError
-from reglue_competition.images import GIB, keep_image
+from reglue_competition.images import GIB, keep_archive
 
 _MEMORY = 2 * GIB  # bytes of its address space
 _NICE = 10  # agents that play go first
@@ -35,14 +35,17 @@ _CHUNK = 1 << 20  # bytes
 class ImageCheck:
     """Checks archives, one at a time. `close` ends the one that is under way."""
 
-    def __init__(self, folder: Path, *, most_bytes: int, most_in_all: int) -> None:
-        """As of `keep_image`."""
-        self._limits = (str(folder), str(most_bytes), str(most_in_all))
+    def __init__(
+        self, folder: Path, *, most_bytes: int, most_in_all: int, takes_projects: bool
+    ) -> None:
+        """As of `keep_archive`."""
+        self._limits = [str(folder), str(most_bytes), str(most_in_all)]
+        self._limits += ["--takes-projects"] * takes_projects
         self._process: subprocess.Popen[bytes] | None = None
         self._is_closed = False
 
     def __call__(self, archive: Path, sha256: bytes) -> str:
-        """Keep the archive's image; its digest. Raises EntryRefused and StorageFailed.
+        """Keep what plays of the archive; its digest. Raises EntryRefused and StorageFailed.
 
         Called by a thread that stays until this process ends, or has called `close`.
         """
@@ -87,6 +90,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("most_bytes", type=int)
     parser.add_argument("most_in_all", type=int)
+    parser.add_argument("--takes-projects", action="store_true")
     arguments = parser.parse_args()
     die_with(arguments.parent)
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
@@ -95,14 +99,15 @@ def main() -> None:
         got = _sha256(arguments.archive)
         if got != arguments.sha256:
             raise UsageError(
-                f"the image is refused: it came damaged, with the SHA-256 {got}, wanted "
+                f"the archive is refused: it came damaged, with the SHA-256 {got}, wanted "
                 f"{arguments.sha256}"
             )
-        digest = keep_image(
+        digest = keep_archive(
             arguments.archive,
             arguments.folder,
             most_bytes=arguments.most_bytes,
             most_in_all=arguments.most_in_all,
+            takes_projects=arguments.takes_projects,
         )
         answer = {"digest": digest}
     except UsageError as error:

@@ -22,6 +22,7 @@ from reglue.net.upload import Submitted, submit
 from reglue.tools.submit_command import main
 from reglue.v1 import submission_pb2, submission_pb2_grpc
 from reglue_competition.competition_folder import CompetitionFolder
+from reglue_competition.images import unpack_project
 from reglue_competition.runs.images.handed_in import INCOMING, HandedIn
 from reglue_competition.runs.metrics import Metrics
 from reglue_competition.runs.store_entries import StoreEntries
@@ -29,7 +30,7 @@ from reglue_competition.store import Store
 from reglue_competition.store.database import sqlite_url
 from reglue_competition.store.migrate import migrate
 from tests.reglue_competition.competitions import definition, phase, practice
-from tests.reglue_competition.test_images import Made, sha256, tar
+from tests.reglue_competition.images.test_image import Made, sha256, tar
 from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("cleared")
@@ -255,7 +256,7 @@ def test_what_is_no_image_is_refused_and_nothing_of_it_stays(
 ) -> None:
     with door(tmp_path) as here:
         team = here.team()
-        with pytest.raises(Refused, match="the image is refused"):
+        with pytest.raises(Refused, match="the archive is refused"):
             sent(team, archived(tmp_path, content))
         assert (here.store.submissions(), here.incoming, here.kept) == ([], [], [])
         sent(team, archived(tmp_path, tar(Made().saved())))  # the right one
@@ -312,13 +313,38 @@ def test_the_command_says_what_came_of_it(
         shown = capsys.readouterr()
         first, second = shown.out.splitlines()
         assert first == f"submission {submission.id}, 'first', waits in phase public"
-        assert (second, shown.err) == (f"its image is {submission.image}", "")
+        assert (second, shown.err) == (f"its agent is {submission.image}", "")
         assert main([*words, "--token", "another"]) == 2
         assert "the token is wrong" in capsys.readouterr().err
         assert main([words[0], str(tmp_path), "--name", "first"]) == 2
         assert "cannot be read: Is a directory" in capsys.readouterr().err
     assert main([*words, "--connect-timeout", "0.5"]) == 1
     assert "no glue answered" in capsys.readouterr().err
+
+
+def test_an_agent_in_python_is_handed_in_with_the_files_beside_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    agent = tmp_path / "my-agent/agent.py"
+    agent.parent.mkdir()
+    agent.write_text("class MyAgent: pass\n")
+    with door(tmp_path, images={"python": "python:3"}) as here:
+        words = [str(here.team()), f"{agent}:MyAgent", "--name", "first"]
+        assert main(words) == 0
+        (submission,) = here.store.submissions()
+        assert submission.image is not None
+        assert submission.image.startswith("project:")
+        shown = capsys.readouterr()
+        assert shown.out.splitlines()[1] == f"its agent is {submission.image}"
+        assert shown.err == f"reglue submit: sends the 1 file of {agent.parent}\n"
+        to = tmp_path / "project"
+        kept = here.folder.image_file(submission.image)
+        assert unpack_project(kept, to) == "agent.py:MyAgent"
+        assert (to / "agent.py").read_text() == "class MyAgent: pass\n"
+    (tmp_path / "images-alone").mkdir()
+    with door(tmp_path / "images-alone") as here:
+        assert main([str(here.team()), f"{agent}:MyAgent", "--name", "first"]) == 2
+        assert "this competition plays images alone" in capsys.readouterr().err
 
 
 def test_a_terminal_shows_how_far_it_is(

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from reglue.errors import UsageError
-from reglue_competition.images import GIB, keep_image
+from reglue_competition.images import GIB, keep_archive
 
 ARCHITECTURE = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), "amd64")
 
@@ -86,7 +86,13 @@ def keep(tmp_path: Path) -> Callable[..., str]:
         file.write_bytes(archive)
         folder = tmp_path / "images"
         try:
-            return keep_image(file, folder, most_bytes=most_bytes, most_in_all=most_in_all)
+            return keep_archive(
+                file,
+                folder,
+                most_bytes=most_bytes,
+                most_in_all=most_in_all,
+                takes_projects=False,
+            )
         except UsageError:
             assert not list(folder.iterdir())  # nothing of what is refused
             raise
@@ -196,7 +202,10 @@ WRONG: dict[str, tuple[Callable[[], bytes], str]] = {
     "a pipe": (lambda: with_member(tarfile.FIFOTYPE, "pipe"), "neither a file nor a folder"),
     "a file twice": (lambda: with_member(tarfile.REGTYPE, "config.json"), "is in it twice"),
     "a long header": (long_header, "a header that is too long"),
-    "no manifest": (lambda: without("manifest.json"), "'index.json' is missing from it"),
+    "no manifest": (
+        lambda: without("manifest.json"),
+        "it holds no image, as `docker save`",
+    ),
     "no layer": (lambda: without("1/layer.tar"), "'1/layer.tar' is missing from it"),
     "two images": (two, "it holds 2 images, wanted one"),
     "a link to itself": (
@@ -254,7 +263,7 @@ def test_what_is_no_image_is_refused_by_name(keep: Keep, what: str) -> None:
     make, words = WRONG[what]
     with pytest.raises(UsageError) as error:
         keep(make())
-    assert "the image is refused: " in str(error.value)
+    assert "the archive is refused: " in str(error.value)
     assert words in str(error.value)
 
 
@@ -272,11 +281,12 @@ def test_all_images_have_a_limit_together(keep: Keep, tmp_path: Path) -> None:
     keep(tar(Made().saved()))
     other = Made(layers=[tar({"other": bytes(50_000)})])
     with pytest.raises(UsageError, match="no room for it"):
-        keep_image(
+        keep_archive(
             _file(tmp_path, tar(other.saved())),
             tmp_path / "images",
             most_bytes=GIB,
             most_in_all=60_000,
+            takes_projects=False,
         )
     assert len([*(tmp_path / "images").iterdir()]) == 1
 
@@ -289,4 +299,10 @@ def _file(folder: Path, content: bytes) -> Path:
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be read"):
-        keep_image(tmp_path / "none", tmp_path / "images", most_bytes=1, most_in_all=1)
+        keep_archive(
+            tmp_path / "none",
+            tmp_path / "images",
+            most_bytes=1,
+            most_in_all=1,
+            takes_projects=False,
+        )
