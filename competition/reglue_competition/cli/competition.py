@@ -21,7 +21,7 @@ from reglue_competition.cli.decisions import (
 from reglue_competition.cli.operations import backup, certificate, migrate, restore, serve
 from reglue_competition.cli.preparation import admit, check, init, kit
 from reglue_competition.cli.status import events, export, runs, status
-from reglue_competition.cli.submit import advance, repeat, submit
+from reglue_competition.cli.submit import advance, images, repeat, submit
 from reglue_competition.cli.teams import team
 from reglue_competition.cli.tokens import token
 
@@ -52,6 +52,7 @@ main = Commands(
         submit,
         advance,
         repeat,
+        images,
         replay,
         allow,
         ruling,

@@ -1,7 +1,8 @@
-"""`reglue competition submit`, `advance` and `repeat`: agents that the organiser runs."""
+"""`reglue competition submit`, `advance`, `repeat`, `images`: agents that the organiser runs."""
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from contextlib import ExitStack
 from datetime import UTC, datetime
@@ -9,13 +10,15 @@ from pathlib import Path
 from typing import Annotated
 
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
-from typer import Argument, Exit, Option
+from typer import Argument, Exit, Option, confirm
 
 from glue_server.commands.command import FAULTS
 from glue_server.console import console, say
 from reglue.errors import EntryRefused, UnknownName, UsageError
 from reglue.tools.loading_modules import loading
-from reglue_competition.cli.common import Folder, read_folder
+from reglue_bench.cli.shared_flags import AsJson
+from reglue_competition.cli.common import Folder, print_json, print_table, read_folder
+from reglue_competition.cli.status import to_json
 
 
 def submit(
@@ -189,3 +192,56 @@ def repeat(
     say(f"{submission} {f'differs: {found}' if found else 'came to the same transcript again'}")
     if found:
         raise Exit(FAULTS)
+
+
+def images(
+    folder: Folder,
+    delete: Annotated[
+        bool, Option("--delete", help="delete those that nothing needs any more")
+    ] = False,
+    yes: Annotated[bool, Option("--yes", help="do not ask, in a terminal")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the agents that teams handed in, their size, and what still needs each.
+
+    An image or a project is needed until each phase in which it was entered is revealed, and each
+    phase that begins with images of such a phase (images_from). Then it may go: only `repeat` and
+    `advance` cannot play it again. Scores, runs and transcripts stay.
+
+    reglue competition images my-comp
+    reglue competition images my-comp --delete
+
+    Exit codes: 0 listed, or deleted; 1 not, or the database is away; 2 wrong usage;
+    130 interrupted.
+    """
+    with loading():
+        from reglue_competition.images import GIB
+        from reglue_competition.runs.images.kept_archives import delete_archives, kept_archives
+
+    competition = read_folder(folder)
+    with competition.store() as store:
+        kept = kept_archives(competition, store)
+        going = [each for each in kept if not each.needed_for]
+        size_gib = sum(each.bytes for each in going) / GIB
+        if as_json:
+            print_json([to_json(each) for each in kept])
+        else:
+            rows = [
+                (
+                    each.digest,
+                    f"{each.bytes / GIB:.3f}",
+                    each.submissions,
+                    each.needed_for,
+                )
+                for each in kept
+            ]
+            print_table("agents", ("digest", "GiB", "submissions", "needed for"), rows)
+            say(f"{len(going)} of {len(kept)} may go, {size_gib:.3f} GiB")
+        if not delete or not going:
+            return
+        question = f"delete {len(going)} of {folder}?"
+        if not yes and sys.stdin.isatty() and not confirm(question):
+            raise Exit(FAULTS)
+        delete_archives(competition, store)
+    if not as_json:
+        say("they were deleted")

@@ -48,7 +48,7 @@ def keep_archive(
 
 def kept_file(folder: Path, digest: str) -> Path:
     """Where that is kept."""
-    _, _, name = digest.partition(":")
+    _, _, name = digest.rpartition(":")
     return folder / f"{name}.tar"
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import re
 from datetime import UTC, datetime
 from pathlib import Path
@@ -141,7 +142,17 @@ def test_an_agent_in_python_is_entered_with_the_files_beside_it(folder: Path, sa
     done = say(*asked)
     assert done.returncode == 0, done.stderr
     (digest,) = re.findall("project:[0-9a-f]{64}", done.stdout)
-    assert CompetitionFolder.read(folder).image_file(digest).exists()
+    file = CompetitionFolder.read(folder).image_file(digest)
+    (folder / "images" / f"{64 * '0'}.tar").touch()  # of nobody
+    done = say("competition", "images", str(folder), "--json")
+    (ours, nobodys) = json.loads(done.stdout)
+    assert (ours["digest"], ours["bytes"]) == (digest, file.stat().st_size)
+    assert (ours["needed_for"], nobodys["needed_for"]) == ("public, until it is revealed", "")
+    done = say("competition", "images", str(folder))
+    assert "1 of 2 may go, 0.000 GiB" in done.stdout
+    done = say("competition", "images", str(folder), "--delete", "--yes")
+    assert (done.returncode, "they were deleted" in done.stdout) == (0, True)
+    assert [*(folder / "images").iterdir()] == [file]
 
 
 def test_an_image_enters_the_phase_that_is_named(folder: Path, say: Say, archive: Path) -> None:

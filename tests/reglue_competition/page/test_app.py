@@ -78,7 +78,7 @@ def test_who_runs_agents_and_within_which_limits(tmp_path: Path, opened: Open) -
         entered = store.enter(store.add_team("A"), "a", datetime.now(UTC), image=image)
         client = opened(made)
         rules, page = client.get("/rules").text, client.get(f"/submissions/{entered.id}").text
-    for shown in ("from an image that its team hands in", "2.5 GiB, with", "256", "8 GiB"):
+    for shown in ("its team hands it in", "2.5 GiB, with", "256", "8 GiB"):
         assert shown in rules
     assert image in page
 

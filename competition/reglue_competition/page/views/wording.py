@@ -110,8 +110,8 @@ def limits(play: PlayLimits) -> Sequence[tuple[str, str, str]]:
 
 AGENTS: Mapping[AgentsFrom, str] = {
     "remote": "its team does: it connects",
-    "submitted": "the organiser does, from an image that its team hands in",
-    "both": "its team does, or the organiser, from an image that its team hands in",
+    "submitted": "the organiser does: its team hands it in",
+    "both": "its team does, or the organiser, if its team hands it in",
 }
 """Who runs an agent, by what its phase says."""
 
