@@ -113,6 +113,7 @@ def advance(
     phase draws its own.
 
     reglue competition advance my-comp public
+
     reglue competition advance my-comp public --all
 
     Exit codes: 0 all are entered; 1 some were refused, or the database is away; 2 wrong usage;
@@ -209,6 +210,7 @@ def images(
     `advance` cannot play it again. Scores, runs and transcripts stay.
 
     reglue competition images my-comp
+
     reglue competition images my-comp --delete
 
     Exit codes: 0 listed, or deleted; 1 not, or the database is away; 2 wrong usage;

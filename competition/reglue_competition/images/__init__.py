@@ -1,6 +1,6 @@
 """Agents that teams hand in, as archives of strangers: images of containers, and projects."""
 
-from reglue_competition.images.engine import forget_image, knows_image, load_image
+from reglue_competition.images.engine_images import forget_image, knows_image, load_image
 from reglue_competition.images.keeping import keep_archive, kept_file
 from reglue_competition.images.project import is_project, unpack_project
 from reglue_competition.images.tar_archive import GIB
