@@ -16,14 +16,14 @@ from io import BufferedReader
 from pathlib import Path, PurePosixPath
 from typing import cast
 
-from reglue.errors import brief
+from reglue.errors import UsageError, brief
 from reglue.net.project_archive import AGENT_FILE
 from reglue_bench.results.whole_file import whole_file
 from reglue_competition.images.tar_archive import TarArchive, add, refuse
 
 _MOST_NAME = 200  # characters of a path: file systems take 255 bytes of each part
 _KIND = "project:"
-_AGENT = re.compile(r"([\w-][\w./-]*\.py):[^\W\d]\w*")
+_AGENT = re.compile(r"(\w[\w./-]*\.py):[^\W\d]\w*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +80,17 @@ def is_project(digest: str) -> bool:
 def unpack_project(archive: Path, folder: Path) -> str:
     """Put a project that was kept into `folder`, where every user may read it; its agent's name.
 
-    What is there is removed before. Raises OSError.
+    What is there is removed before. Raises UsageError if it cannot be read or written.
     """
     shutil.rmtree(folder, ignore_errors=True)
+    try:
+        _unpack(archive, folder)
+        return _agent((folder / AGENT_FILE).read_bytes())
+    except OSError as error:
+        raise UsageError(f"the project cannot be unpacked: {error}") from error
+
+
+def _unpack(archive: Path, folder: Path) -> None:
     with tarfile.open(archive, mode="r:") as tar:
         for member in tar:
             path = folder / member.name
@@ -93,7 +101,6 @@ def unpack_project(archive: Path, folder: Path) -> str:
                 shutil.copyfileobj(content, file)
     for path in [folder, *folder.rglob("*")]:
         path.chmod(0o755 if path.is_dir() else 0o644)
-    return _agent((folder / AGENT_FILE).read_bytes())
 
 
 def _agent(content: bytes) -> str:

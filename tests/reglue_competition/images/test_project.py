@@ -98,6 +98,11 @@ def test_every_user_may_read_what_is_unpacked(keep: Keep, tmp_path: Path) -> Non
     assert modes == {0o755, 0o644}
 
 
+def test_a_project_that_is_gone_is_said(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="the project cannot be unpacked: .*No such file"):
+        unpack_project(tmp_path / "none.tar", tmp_path / "project")
+
+
 WRONG: dict[str, tuple[Callable[[], bytes], str]] = {
     "no name of an agent": (
         lambda: tar({"agent.py": b""}),
@@ -106,6 +111,10 @@ WRONG: dict[str, tuple[Callable[[], bytes], str]] = {
     "in a folder": (lambda: tar({"a/reglue.txt": b"agent.py:A"}), "no project with reglue.txt"),
     "no file of the agent": (lambda: tar({"reglue.txt": b"agent.py:A"}), "wanted one line FILE.py"),
     "a module": (lambda: tar(PROJECT | {"reglue.txt": b"os:system"}), "wanted one line FILE.py"),
+    "an option with a file": (
+        lambda: tar(PROJECT | {"reglue.txt": b"-P.py:A", "-P.py": b""}),
+        "got '-P.py:A', wanted one line",
+    ),
     "two lines": (
         lambda: tar(PROJECT | {"reglue.txt": b"agent.py:A\nagent.py:B"}),
         "wanted one line FILE.py:CLASS",

@@ -24,7 +24,7 @@ _MOST_FILES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class HandedIn:
+class AgentArchive:
     """An archive to send."""
 
     archive: Path
@@ -32,7 +32,7 @@ class HandedIn:
 
 
 @contextmanager
-def archive_of(named: str) -> Iterator[HandedIn]:
+def archive_of(named: str) -> Iterator[AgentArchive]:
     """The archive of that name, or a new one of the folder in which `FILE.py:CLASS` is.
 
     The same files make the same archive to the bit. Hidden files and `__pycache__` are left out.
@@ -40,7 +40,7 @@ def archive_of(named: str) -> Iterator[HandedIn]:
     """
     found = _AGENT.fullmatch(named)
     if found is None:
-        yield HandedIn(Path(named))
+        yield AgentArchive(Path(named))
         return
     agent = Path(found[1])
     if not agent.is_file():
@@ -53,7 +53,7 @@ def archive_of(named: str) -> Iterator[HandedIn]:
             raise UsageError(f"the files of {agent.parent} cannot be packed: {error}") from error
         made.flush()
         count = f"{len(files)} file{'s' * (len(files) > 1)}"
-        yield HandedIn(Path(made.name), f"the {count} of {agent.parent.resolve()}")
+        yield AgentArchive(Path(made.name), f"the {count} of {agent.parent.resolve()}")
 
 
 def _files(folder: Path) -> Mapping[str, Path]:
