@@ -15,6 +15,8 @@ cd {folder}
 [ -e away ] && echo nobody serves >&2 && exit 1
 case $1 in
 info) echo true true true ;;
+image) [ ! -e forgotten ] ;;
+create) echo "$@" >created ;;
 inspect) echo "{{$(cat state), \\"ExitCode\\": $(cat exit)}}" ;;
 start)
     echo $$ >pid
@@ -59,6 +61,19 @@ class ScriptedEngine:
     def come(self) -> None:
         """It is back."""
         (self.folder / "away").unlink()
+
+    def forget(self) -> None:
+        """It has no image any more."""
+        (self.folder / "forgotten").touch()
+
+    def pull(self) -> None:
+        """It has all images again."""
+        (self.folder / "forgotten").unlink()
+
+    @property
+    def created(self) -> list[str]:
+        """The words by which it was asked for its last container."""
+        return (self.folder / "created").read_text(encoding="utf-8").split()
 
     def lose(self) -> None:
         """Its container is gone, and the command that had started it."""

@@ -99,7 +99,7 @@ def test_every_user_may_read_what_is_unpacked(keep: Keep, tmp_path: Path) -> Non
 
 
 def test_a_project_that_is_gone_is_said(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="the project cannot be unpacked: .*No such file"):
+    with pytest.raises(UsageError, match=r"the project cannot be unpacked: .*No such file"):
         unpack_project(tmp_path / "none.tar", tmp_path / "project")
 
 

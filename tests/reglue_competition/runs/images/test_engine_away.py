@@ -1,4 +1,4 @@
-"""Images whose container engine goes away: they wait or go on, and nobody is to blame.
+"""Agents whose container engine goes away or lacks something: nobody's agent is to blame.
 
 The engine is played by a script that starts the agent here; tests/docker has a real one.
 """
@@ -11,15 +11,18 @@ from pathlib import Path
 import pytest
 
 from reglue_bench.results.read_run import read_run
+from reglue_competition.images import GIB, keep_archive
 from reglue_competition.runs import queue
 from reglue_competition.runs.submission import run_folder
 from reglue_competition.store import Submission
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.bakeoffs import wait_for_rows
 from tests.reglue_competition.competitions import phase
+from tests.reglue_competition.images.test_image import tar
 from tests.reglue_competition.runs.corridor_submissions import joined, of_folder
 from tests.reglue_competition.runs.hosting import Hosting, corridor, hosting
 from tests.reglue_competition.scripted_engine import ScriptedEngine
+from tests.waiting import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("cleared")]
 
@@ -78,3 +81,47 @@ def test_a_lost_container_is_not_its_agents_fault(tmp_path: Path, engine: Script
         played = [*read_run(run_folder(server.folder(image), 0)).episodes]
         assert {row.status for row in played} == {"ok"}
         assert len({(row.task, row.variant, row.repeat) for row in played}) == len(played) == 16
+
+
+PROJECT = {"reglue.txt": b"agent.py:MyAgent", "agent.py": b""}
+
+
+def hand_in_project(server: Hosting, folder: Path) -> Submission:
+    """A new team's agent in Python."""
+    (folder / "project.tar").write_bytes(tar(PROJECT))
+    digest = keep_archive(
+        folder / "project.tar",
+        server.hosted.folder.images_path,
+        most_bytes=GIB,
+        most_in_all=GIB,
+        takes_projects=True,
+    )
+    return server.store.enter(server.store.add_team("A"), "a", datetime.now(UTC), image=digest)
+
+
+def test_a_project_is_mounted_and_joins_by_the_organisers_image(
+    tmp_path: Path, engine: ScriptedEngine
+) -> None:
+    with hosting(tmp_path, BOTH, images={"python": "python:3"}) as server:
+        submission = hand_in_project(server, tmp_path)
+        server.runs_until_status("finished", "A")
+        project = server.folder(submission) / "project"
+        until(lambda: not project.exists(), "what was unpacked is removed")
+    assert f"--volume={project}:{project}:ro" in engine.created
+    at = engine.created.index("--entrypoint=python3")
+    joins = ["python:3", "-P", "-m", "reglue", "join", "agent.py:MyAgent"]
+    assert engine.created[at + 1 :] == joins
+
+
+def test_an_engine_without_the_organisers_image_breaks_a_project_which_is_replayed(
+    tmp_path: Path, engine: ScriptedEngine
+) -> None:
+    engine.forget()
+    with hosting(tmp_path, BOTH, images={"python": "python:3"}) as server:
+        submission = hand_in_project(server, tmp_path)
+        server.runs_until_status("broken", "A")
+        wanted = "images.python: got python:3, wanted an image that the engine has"
+        assert server.submission("A").detail == wanted
+        engine.pull()
+        server.store.ask_replay(submission.id)
+        server.runs_until_status("finished", "A")
