@@ -101,7 +101,7 @@ units:
 	cd $(TYPESCRIPT) && npm run lint && npm run test:built
 
 every-client-test: .venv/dev-is-installed
-	$(PYTEST) -n $(JOBS) tests/agent_clients
+	$(PYTEST) -n $(TESTS) tests/agent_clients
 
 test-containers: .venv/dev-is-installed docker ## the bake-off, the competition, projects and shells in containers, unless REGLUE_NO_DOCKER=1
 	$(BIN)/python -m pytest --durations 10 tests/docker
@@ -198,7 +198,7 @@ scaling: .venv-speed/is-installed ## measure a run's coordinator, and 1 to 8 Ray
 
 check: ## what CI runs; ANEW=1: also what passed on this machine with the same files
 	$(MAKE) -j 3 check-style check-layers check-proto check-stubs tools
-	$(MAKE) -j 6 check-containers check-clients check-tests check-types
+	$(MAKE) -j 6 check-containers check-tests check-types
 
 # What packages bring, one after another and before the tests: two that install would get in each other's way.
 tools: .venv/pyvenv.cfg proto/node_modules/is-installed $(TYPESCRIPT)/node_modules/is-installed docker
@@ -211,8 +211,10 @@ tools: .venv/pyvenv.cfg proto/node_modules/is-installed $(TYPESCRIPT)/node_modul
 	.ci/doxygen
 	.ci/julia build/julia
 
+# One run of tests after the other: two at once starve each other.
 check-tests: ready-clients
 	$(MAKE) docs every-test
+	+$(TESTED_CLIENTS)
 
 every-test: .venv/dev-is-installed
 	$(PYTEST) $(ELSEWHERE) -n $(TESTS)
@@ -224,8 +226,9 @@ CLIENTS_READ := $(ALL_READ) docs/api docs/reference docs/how-to/minimal-client.m
 CONTAINERS_READ := $(ALL_READ) .dockerignore bakeoff.toml competition docker-compose.yml docs/how-to/go-live.md \
 	tests/*.py tests/agent_clients tests/docker
 
+TESTED_CLIENTS = .ci/unless-passed clients '$(CLIENTS_READ)' $(MAKE) tested-clients
 check-clients: ready-clients
-	.ci/unless-passed clients '$(CLIENTS_READ)' $(MAKE) tested-clients
+	+$(TESTED_CLIENTS)
 
 # Beside the others, as it waits mostly for disk and network: its output comes at its end.
 CONTAINERS_LOG := build/containers.log
