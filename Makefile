@@ -223,7 +223,7 @@ every-test: .venv/dev-is-installed
 ALL_READ := .ci Makefile constraints.txt pyproject.toml agent_clients benchmarks env_adapters glue_server proto
 CLIENTS_READ := $(ALL_READ) docs/api docs/reference docs/how-to/minimal-client.md tests \
 	:!tests/docker :!tests/docs :!tests/reglue_competition :!tests/repository
-CONTAINERS_READ := $(ALL_READ) .dockerignore bakeoff.toml competition docker-compose.yml docs/how-to/go-live.md \
+CONTAINERS_READ := $(filter-out Makefile,$(ALL_READ)) .dockerignore bakeoff.toml competition docker-compose.yml docs/how-to/go-live.md \
 	tests/*.py tests/agent_clients tests/docker
 
 TESTED_CLIENTS = .ci/unless-passed clients '$(CLIENTS_READ)' $(MAKE) tested-clients

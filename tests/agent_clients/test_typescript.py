@@ -158,7 +158,7 @@ class Plain extends Agent {{
   agentStart(observations, {{ slots }}) {{ {start} }}
   agentStep(rewards, observations, {{ slots }}) {{ return Array(slots.length).fill(0); }}
 }}
-await main(new Plain(), {{ connectTimeoutS: 0.5, transport: "{transport}" }});
+await main(new Plain(), {{ transport: "{transport}" }});
 """
 
 ACTS = "return Array(slots.length).fill(0);"

@@ -127,7 +127,7 @@ def test_rl_benchmark_in_typescript_measures_what_it_measures_in_python() -> Non
 
 PROGRAM = """
 import {{ Experiment }} from "{library}";
-await Experiment.main((rl) => {{ {body} }}, {{ connectTimeoutS: 0.5 }});
+await Experiment.main((rl) => {{ {body} }});
 """
 
 
