@@ -188,7 +188,7 @@ cheats: .venv/dev-is-installed ## pairs of runs with a cheat and without; FLAGS=
 
 mutants: .venv/dev-is-installed ## put faults into copies of the code, and see which ones tests find; FLAGS="--faults 50 --package reglue"
 	.ci/sandbox
-	$(BIN)/python -m tests.mutants $(FLAGS)
+	nice $(BIN)/python -m tests.mutants $(FLAGS)
 
 speed: .venv-speed/is-installed ## measure Reglue beside its peers; ONLY=turns: one section
 	.venv-speed/bin/python -m speed $(addprefix --only ,$(ONLY)) $(FLAGS)

@@ -102,7 +102,7 @@ class Copy:
     def _sandbox(self) -> list[str]:
         """Only the copy can be written to; no process sees others or outlives the first."""
         folder = str(self._folder)
-        limits = ["nice", "prlimit", f"--data={_MEMORY}"]
+        limits = ["prlimit", f"--data={_MEMORY}"]
         shared = ["--ro-bind", "/", "/", "--dev-bind", "/dev", "/dev", "--tmpfs", "/dev/shm"]
         packages = sysconfig.get_path("purelib")  # which may stand in /tmp, too
         own = ["--tmpfs", "/tmp", "--ro-bind", packages, packages, "--bind", folder, folder]
