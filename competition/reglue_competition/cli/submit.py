@@ -20,6 +20,8 @@ from reglue_bench.cli.shared_flags import AsJson
 from reglue_competition.cli.common import Folder, print_json, print_table, read_folder
 from reglue_competition.cli.status import to_json
 
+_SHOWN = 24  # characters of a digest in a table
+
 
 def submit(
     folder: Folder,
@@ -230,7 +232,7 @@ def images(
         else:
             rows = [
                 (
-                    each.digest,
+                    each.digest[:_SHOWN],
                     f"{each.bytes / GIB:.3f}",
                     each.submissions,
                     each.needed_for,

@@ -131,7 +131,7 @@ class RunEnded:
 @dataclass(frozen=True, slots=True)
 class Ended:
     """The submission's end; `waiting` means that it has not ended: its agent is away, or the engine
-    that runs its image. `withdrawn`: its image failed in the rehearsal.
+    that runs its image. `withdrawn`: its agent failed in the rehearsal.
     """
 
     status: Literal["finished", "failed", "cancelled", "broken", "waiting", "withdrawn"]

@@ -213,7 +213,7 @@ def _rehearsed(settings: SubmissionSettings) -> Ended | None:
         server.close()
     if not why or is_stopping():
         return None
-    return Ended("withdrawn", f"its image failed in the rehearsal: {why}", used=agent.used)
+    return Ended("withdrawn", f"its agent failed in the rehearsal: {why}", used=agent.used)
 
 
 def _why_failed(result: Result) -> str:

@@ -22,7 +22,7 @@ MEANINGS = {
     "quota; the organiser can play it again. After three, a team needs the organiser's word.",
     "cancelled": "The organiser cancelled it. It is not scored.",
     "withdrawn": "The team left before it began, its agent did not come within 48 h of the end of "
-    "its phase, or its image failed in the rehearsal. It is not scored and counts against no "
+    "its phase, or its agent failed in the rehearsal. It is not scored and counts against no "
     "quota, but a team may withdraw only 20 a day.",
 }
 

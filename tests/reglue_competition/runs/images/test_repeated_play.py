@@ -74,7 +74,7 @@ def test_an_image_that_fails_its_rehearsal_costs_no_quota(
         entered = server.store.enter(team, "first", datetime.now(UTC), image=IMAGE)
         server.runs_until_status("withdrawn", "us")
         told = server.submission("us").detail
-        assert told.startswith(f"its image failed in the rehearsal: {why}")
+        assert told.startswith(f"its agent failed in the rehearsal: {why}")
         assert not (server.folder(entered) / "0").exists()
         engine.image_is("Seeded")
         server.store.enter(team, "second", datetime.now(UTC), image=IMAGE)
