@@ -244,7 +244,7 @@ def images(
         if not delete or not going:
             return
         question = f"delete {len(going)} of {folder}?"
-        if not yes and sys.stdin.isatty() and not confirm(question):
+        if not yes and sys.stdin.isatty() and not confirm(question, err=as_json):
             raise Exit(FAULTS)
         delete_archives(competition, store)
     if not as_json:

@@ -26,10 +26,10 @@ def keep_archive(
 ) -> str:
     """Check an archive, and keep what plays in `folder`; its digest.
 
-    That is `sha256:…` of an image, and `project:…` of a project. `most_bytes` limits either,
-    unpacked, and `most_in_all` what the folder holds. `watcher` is told how many bytes were read.
-    Raises UsageError for anything else than one image for this machine or one project, and
-    StorageFailed.
+    That is `sha256:…` of an image, and `project:…` of a project. Unpacked, it has at most
+    `most_bytes`; the folder holds at most `most_in_all` bytes. `watcher` is told how many bytes
+    were read. Raises StorageFailed, and UsageError for anything else than one image for this
+    machine or one project.
     """
     try:
         folder.mkdir(mode=0o700, exist_ok=True)

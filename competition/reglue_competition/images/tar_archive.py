@@ -53,15 +53,6 @@ class TarArchive:
             else:
                 refuse(f"{brief(name)} is neither a file nor a folder")
 
-    def open_unpacked(self, name: str) -> IO[bytes]:
-        """The same, of one that may be compressed by gzip. Raises UsageError."""
-        file = self.open(name)
-        begin = file.read(len(_ZSTD))
-        file.seek(0)
-        if begin == _ZSTD:
-            refuse("its layers are compressed by zstd, wanted gzip, or none (`docker save`)")
-        return _unpacked(file) if begin.startswith(_GZIP) else file
-
     @property
     def files(self) -> Mapping[str, int]:
         """The bytes of each file."""
@@ -84,6 +75,15 @@ class TarArchive:
         if file is None:
             refuse(f"{brief(name)} is missing from it")
         return file
+
+    def open_unpacked(self, name: str) -> IO[bytes]:
+        """A file of it, unpacked if it is compressed by gzip. Raises UsageError."""
+        file = self.open(name)
+        begin = file.read(len(_ZSTD))
+        file.seek(0)
+        if begin == _ZSTD:
+            refuse("its layers are compressed by zstd, wanted gzip, or none (`docker save`)")
+        return _unpacked(file) if begin.startswith(_GZIP) else file
 
     def read(self, name: str) -> bytes:
         """What a short file holds. Raises UsageError."""

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import os
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,91 +17,15 @@ from reglue.errors import Refused, Unreachable, UsageError, WrongToken, WrongVer
 from reglue.net.grpc_settings import grpc
 from reglue.net.join_string import JoinString
 from reglue.net.upload import Submitted, submit
-from reglue.tools.submit_command import main
 from reglue.v1 import submission_pb2, submission_pb2_grpc
-from reglue_competition.competition_folder import CompetitionFolder
-from reglue_competition.images import unpack_project
-from reglue_competition.runs.images.handed_in import INCOMING, HandedIn
-from reglue_competition.runs.metrics import Metrics
-from reglue_competition.runs.store_entries import StoreEntries
-from reglue_competition.store import Store
-from reglue_competition.store.database import sqlite_url
-from reglue_competition.store.migrate import migrate
-from tests.reglue_competition.competitions import definition, phase, practice
+from tests.reglue_competition.competitions import practice
 from tests.reglue_competition.images.test_image import Made, sha256, tar
+from tests.reglue_competition.runs.images.door import archived, door, sent
 from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("cleared")
 
 Stub = Callable[..., submission_pb2.ArchiveState]
-
-
-class Door:
-    """A competition's gateway, without its queue: what is entered waits."""
-
-    def __init__(self, folder: CompetitionFolder, store: Store) -> None:
-        self.folder, self.store, self.is_closed = folder, store, False
-        entries = StoreEntries(store, Metrics(), folder.definition)
-        self.now_s = 0.0
-        self.archives = HandedIn(folder, store, entries, clock=lambda: self.now_s)
-        self.gateway = AgentGateway(entries=entries, archives=self.archives, reconnect_window_s=5.0)
-
-    @property
-    def incoming(self) -> list[str]:
-        """The names of what has come."""
-        return [each.name for each in (self.folder.images_path / INCOMING).glob("*")]
-
-    @property
-    def kept(self) -> list[str]:
-        """The digests of images."""
-        return [f"sha256:{each.stem}" for each in self.folder.images_path.glob("*.tar")]
-
-    def team(self, name: str = "Team A") -> JoinString:
-        """A new team's join string."""
-        return JoinString(self.gateway.address, self.store.new_token(self.store.add_team(name)))
-
-    def close(self) -> None:
-        """Once more does nothing."""
-        if not self.is_closed:
-            self.gateway.close()
-            self.archives.close()
-        self.is_closed = True
-
-
-@contextmanager
-def door(
-    folder: Path, agents: str = "submitted", *before: dict[str, Any], **changes: Any
-) -> Iterator[Door]:
-    """The door of a competition whose phases are open; a folder without one gets one."""
-    url = sqlite_url(folder / "competition.sqlite")
-    made = definition(*before, phase(agents=agents), **changes)
-    is_new = not (folder / "competition.sqlite").exists()
-    migrate(url)
-    with ExitStack() as closing:
-        store = closing.enter_context(Store(url))
-        store.apply(made)
-        if is_new:
-            for each in made.phases:
-                store.open_phase(each.name, "0" * 64)
-        found = Door(CompetitionFolder(folder, made), store)
-        closing.callback(found.close)
-        yield found
-
-
-@pytest.fixture
-def large() -> Made:
-    """An image whose archive has several parts."""
-    return Made(layers=[tar({"agent": os.urandom(700_000)})])
-
-
-def archived(folder: Path, content: bytes) -> Path:
-    file = folder / "agent.tar"
-    file.write_bytes(content)
-    return file
-
-
-def sent(where: JoinString, archive: Path, name: str = "first", **more: Any) -> Submitted:
-    return submit(where, archive, name=name, connect_timeout_s=20.0, **more)
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
@@ -300,69 +222,6 @@ def refusal(call: Callable[[], object]) -> grpc.StatusCode:
         call()
     code: grpc.StatusCode = caught.value.code()
     return code
-
-
-def test_the_command_says_what_came_of_it(
-    tmp_path: Path, large: Made, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = str(archived(tmp_path, tar(large.saved())))
-    with door(tmp_path) as here:
-        words = [str(here.team()), file, "--name", "first", "--connect-timeout", "20"]
-        assert main(words) == 0
-        (submission,) = here.store.submissions()
-        shown = capsys.readouterr()
-        first, second = shown.out.splitlines()
-        assert first == f"submission {submission.id}, 'first', waits in phase public"
-        assert (second, shown.err) == (f"its agent is {submission.image}", "")
-        assert main([*words, "--token", "another"]) == 2
-        assert "the token is wrong" in capsys.readouterr().err
-        assert main([words[0], str(tmp_path), "--name", "first"]) == 2
-        assert "cannot be read: Is a directory" in capsys.readouterr().err
-    assert main([*words, "--connect-timeout", "0.5"]) == 1
-    assert "no glue answered" in capsys.readouterr().err
-
-
-def test_an_agent_in_python_is_handed_in_with_the_files_beside_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    agent = tmp_path / "my-agent/agent.py"
-    agent.parent.mkdir()
-    agent.write_text("class MyAgent: pass\n")
-    with door(tmp_path, images={"python": "python:3"}) as here:
-        words = [str(here.team()), f"{agent}:MyAgent", "--name", "first"]
-        assert main(words) == 0
-        (submission,) = here.store.submissions()
-        assert submission.image is not None
-        assert submission.image.startswith("project:")
-        shown = capsys.readouterr()
-        assert shown.out.splitlines()[1] == f"its agent is {submission.image}"
-        assert shown.err == f"reglue submit: sends the 1 file of {agent.parent}\n"
-        to = tmp_path / "project"
-        kept = here.folder.image_file(submission.image)
-        assert unpack_project(kept, to) == "agent.py:MyAgent"
-        assert (to / "agent.py").read_text() == "class MyAgent: pass\n"
-    (tmp_path / "images-alone").mkdir()
-    with door(tmp_path / "images-alone") as here:
-        assert main([str(here.team()), f"{agent}:MyAgent", "--name", "first"]) == 2
-        assert "this competition plays images alone" in capsys.readouterr().err
-
-
-def test_a_terminal_shows_how_far_it_is(
-    tmp_path: Path,
-    large: Made,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    file = archived(tmp_path, tar(large.saved()))
-    with door(tmp_path) as here:
-        assert main([str(here.team()), str(file), "--name", "first"]) == 0
-    drawn = capsys.readouterr().err.replace("\033[K", "").split("\r")
-    size = f"{file.stat().st_size / 2**20:.1f} MiB"
-    whole = f"{24 * '━'} {size.removesuffix(' MiB')} of {size}"
-    assert f"reading {whole}" in drawn
-    assert any(each.startswith("sending ") and each.endswith("MiB/s") for each in drawn)
-    assert drawn[-1] == ""
 
 
 def test_parts_are_taken_in_order_once_and_no_more_than_was_said(tmp_path: Path) -> None:
