@@ -62,13 +62,13 @@ CertificateFile: TypeAlias = Annotated[
 def warn_of_engine(folder: CompetitionFolder) -> None:
     """Say so if phases take images or projects, and those cannot be played here."""
     from glue_server.processes.container import lacks_engine
-    from reglue_competition.images import knows_image
+    from reglue_competition.images import image_digest
 
     phases = [each.name for each in folder.definition.phases if each.agents != "remote"]
     python = folder.definition.images.python
     if phases and (lack := lacks_engine()) is not None:
         say(f"warning: images of {', '.join(phases)} cannot be played on this machine: {lack}")
-    elif phases and python is not None and not knows_image(python):
+    elif phases and python is not None and image_digest(python) is None:
         say(f"warning: projects cannot be played: the engine has no image {python} (images.python)")
 
 

@@ -37,9 +37,12 @@ def forget_image(digest: str) -> None:
         log.info("the image %s stays: %s", digest, said)
 
 
-def knows_image(name: str) -> bool:
-    """Whether the engine has an image of that name or digest."""
-    return (engine := container_engine()) is not None and _is_known(engine, name)
+def image_digest(name: str) -> str | None:
+    """The digest of the image that the engine has by that name; None if it has none."""
+    if (engine := container_engine()) is None:
+        return None
+    done, said = _asked([engine, "image", "inspect", "--format", "{{.Id}}", name], _REMOVE_S)
+    return said if done else None
 
 
 def _is_known(engine: str, digest: str) -> bool:

@@ -51,8 +51,8 @@ from reglue_bench.settings import Settings
 from reglue_bench.terminal.tally import Tally, tally_of
 from reglue_competition.images import (
     forget_image,
+    image_digest,
     is_project,
-    knows_image,
     load_image,
     unpack_project,
 )
@@ -249,9 +249,11 @@ def _program(settings: SubmissionSettings, image: SubmittedImage) -> Program:
     command: list[str] = []  # the image's own
     name: str | None = image.digest
     if is_project(image.digest):
-        name = image.python
-        if name is None or not knows_image(name):
-            raise UsageError(f"images.python: got {name}, wanted an image that the engine has")
+        name = None if image.python is None else image_digest(image.python)
+        if name is None:
+            wanted = "an image that the engine has"
+            raise UsageError(f"images.python: got {image.python}, wanted {wanted}")
+        log.info("its project plays in %s, %s", image.python, name)
         command = join_command(unpack_project(Path(image.archive), _project(settings)), {})
     else:
         load_image(image.digest, Path(image.archive))

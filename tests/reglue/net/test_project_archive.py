@@ -73,6 +73,10 @@ def test_what_cannot_be_packed_is_said(
 ) -> None:
     with pytest.raises(UsageError, match="there is no such file"), archive_of("none.py:A"):
         pass
+    for named in (f"{project}/agent.py", str(project)):
+        wanted = f"got {named}, wanted an archive, or FILE.py:CLASS of the agent"
+        with pytest.raises(UsageError, match=wanted), archive_of(named):
+            pass
     (project / "data").symlink_to(tmp_path)
     with pytest.raises(UsageError, match="data is a link to a folder"):
         files(f"{project}/agent.py:MyAgent")

@@ -40,6 +40,8 @@ def archive_of(named: str) -> Iterator[AgentArchive]:
     """
     found = _AGENT.fullmatch(named)
     if found is None:
+        if named.endswith(".py") or Path(named).is_dir():
+            raise UsageError(f"got {named}, wanted an archive, or FILE.py:CLASS of the agent")
         yield AgentArchive(Path(named))
         return
     agent = Path(found[1])

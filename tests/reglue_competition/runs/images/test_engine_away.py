@@ -100,7 +100,7 @@ def hand_in_project(server: Hosting, folder: Path) -> Submission:
 
 
 def test_a_project_is_mounted_and_joins_by_the_organisers_image(
-    tmp_path: Path, engine: ScriptedEngine
+    tmp_path: Path, engine: ScriptedEngine, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with hosting(tmp_path, BOTH, images={"python": "python:3"}) as server:
         submission = hand_in_project(server, tmp_path)
@@ -109,8 +109,9 @@ def test_a_project_is_mounted_and_joins_by_the_organisers_image(
         until(lambda: not project.exists(), "what was unpacked is removed")
     assert f"--volume={project}:{project}:ro" in engine.created
     at = engine.created.index("--entrypoint=python3")
-    joins = ["python:3", "-P", "-m", "reglue", "join", "agent.py:MyAgent"]
+    joins = [engine.digest, "-P", "-m", "reglue", "join", "agent.py:MyAgent"]
     assert engine.created[at + 1 :] == joins
+    assert f"its project plays in python:3, {engine.digest} (team=A" in capfd.readouterr().err
 
 
 def test_an_engine_without_the_organisers_image_breaks_a_project_which_is_replayed(

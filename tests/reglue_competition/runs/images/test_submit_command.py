@@ -33,8 +33,8 @@ def test_the_command_says_what_came_of_it(
         assert (second, shown.err) == (f"its agent is {submission.image}", "")
         assert main([*words, "--token", "another"]) == 2
         assert "the token is wrong" in capsys.readouterr().err
-        assert main([words[0], str(tmp_path), "--name", "first"]) == 2
-        assert "cannot be read: Is a directory" in capsys.readouterr().err
+        assert main([words[0], "none.tar", "--name", "first"]) == 2
+        assert "cannot be read: No such file" in capsys.readouterr().err
     assert main([*words, "--connect-timeout", "0.5"]) == 1
     assert "no glue answered" in capsys.readouterr().err
 
