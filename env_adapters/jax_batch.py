@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from env_adapters.jax_program import JaxProgram
 from reglue.environments.environment import Earned, Environment
 from reglue.environments.world import Cell
 from reglue.errors import MissingExtra, NotAnEnvironment, brief
@@ -60,8 +61,8 @@ class JaxBatch(Environment):
             params if params is not None else getattr(environment, "default_params", None)
         )
         self._is_brax = _words(environment.step)[:1] == ["state"]
-        self._turn = self._jax.jit(self._played)
-        self._start = self._jax.jit(self._begun)
+        self._turn = JaxProgram(self._jax, self._played)
+        self._start = JaxProgram(self._jax, self._begun)
 
     @property
     def variants(self) -> Mapping[str, int]:
@@ -76,7 +77,9 @@ class JaxBatch(Environment):
         nothing = self._jax.tree.map(
             lambda one: full((slots, *one.shape), 0, one.dtype), self._of_a_slot
         )
-        observation, self._carry = self._start(nothing, np.arange(slots, dtype=np.int32), words)
+        observation, self._carry = self._start(
+            (slots, slots), nothing, np.arange(slots, dtype=np.int32), words
+        )
         self._all = np.ones(slots, np.bool_)
         self._actions = _tensor(_ACTION, self._space("action_space"))
         self._observations = TensorSpec(
@@ -98,7 +101,8 @@ class JaxBatch(Environment):
         # The last one again: the same numbers in the same place.
         padded = np.concatenate([slots, np.repeat(slots[-1:], more)])
         words = np.concatenate([words, np.repeat(words[-1:], more, axis=0)])
-        observation, self._carry = self._start(self._carry, padded, words)
+        sizes = (len(self._all), size)
+        observation, self._carry = self._start(sizes, self._carry, padded, words)
         return {_OBSERVATION: np.asarray(observation)[: len(cells)]}
 
     def env_step(self, actions: Arrays, slots: Slots) -> Earned:
@@ -109,7 +113,7 @@ class JaxBatch(Environment):
         if len(slots) < len(steps):
             steps = np.zeros(len(steps), np.bool_)
             steps[at] = True
-        self._carry, answer = self._turn(self._carry, self._next, steps)
+        self._carry, answer = self._turn((len(steps),), self._carry, self._next, steps)
         observation, rewards, terminated, truncated = map(np.asarray, answer)
         return Earned(rewards[at], {_OBSERVATION: observation[at]}, terminated[at], truncated[at])
 

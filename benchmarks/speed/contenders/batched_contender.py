@@ -2,13 +2,17 @@
 
 `python -m speed.contenders.batched_contender KIND SLOTS BY`: KIND is vector, Gymnasium's own
 CartPoleVectorEnv, or jax, the same equations by gymnax's signature; BY is steps, a loop that only
-steps them and asks the policy, or evaluate. Both play the same policy in all slots.
+steps them and asks the policy, evaluate, or exact, a loop by hand with exact episodes that are
+kept (of vector alone). All play the same policy in all slots.
 """
 
 from __future__ import annotations
 
+import copy
 import math
+import sqlite3
 import sys
+import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -67,6 +71,55 @@ def vector_steps(slots: int) -> Callable[[int], float]:
     return play
 
 
+def vector_exact(slots: int) -> Callable[[int], float]:
+    """Episodes of their own seeds, and a row, actions and rewards of each in a database.
+
+    Nothing is checked, sent, timed or judged: `reglue.evaluate` cannot cost less than this.
+    """
+
+    def play(rounds: int) -> float:
+        envs: Any = vector(slots)
+        envs.reset(seed=0)
+        one = copy.copy(envs)
+        one.num_envs = 1
+        every, steps = np.arange(slots), np.zeros(slots, np.int64)
+        actions, rewards = np.zeros((LIMIT, slots), np.int64), np.zeros((LIMIT, slots))
+        left, rows, total = iter(range(rounds * slots)), [], 0
+        playing: dict[int, int] = {}  # slot -> episode
+
+        def begin(slot: int) -> None:
+            steps[slot] = 0
+            if (episode := next(left, None)) is None:
+                playing.pop(slot, None)
+                return
+            playing[slot] = episode
+            one.reset(seed=episode)
+            envs.state[:, slot], envs.steps[slot] = one.state[:, 0], 0
+
+        for slot in range(slots):
+            begin(slot)
+        while playing:
+            chosen = policy(envs.state.T.astype(np.float32))
+            _, earned, terminated, truncated, _ = envs.step(chosen)
+            envs.prev_done[:] = False  # or it resets by itself
+            actions[steps, every], rewards[steps, every] = chosen, earned
+            steps += 1
+            for slot in np.flatnonzero(terminated | truncated).tolist():
+                if slot in playing:
+                    took = int(steps[slot])
+                    kept = [each[:took, slot].tobytes() for each in (actions, rewards)]
+                    row = (playing[slot], took, float(rewards[:took, slot].sum()))
+                    rows.append((*row, *map(zlib.compress, kept)))
+                    total += took
+                begin(slot)
+        with sqlite3.connect(":memory:") as kept_in:
+            kept_in.execute("CREATE TABLE episode (unit, steps, return, actions, rewards)")
+            kept_in.executemany("INSERT INTO episode VALUES (?, ?, ?, ?, ?)", rows)
+        return total / slots
+
+    return play
+
+
 def jax_steps(slots: int) -> Callable[[int], float]:
     """Turns of `jit(vmap(step))`, called from Python; nothing is reset."""
     pole = JaxPole()
@@ -99,6 +152,8 @@ def main(kind: str, slots: int, by: str) -> None:
     """Play as many rounds as asked, each about an episode in every slot."""
     if by == "evaluate":
         play = by_evaluate(JaxPole if kind == "jax" else lambda: vector(slots), slots)
+    elif by == "exact":
+        play = vector_exact(slots)
     else:
         steps = jax_steps(slots) if kind == "jax" else vector_steps(slots)
         play = lambda rounds: steps(rounds * LIMIT)  # noqa: E731
