@@ -9,25 +9,12 @@ from typing import TypeAlias
 
 from reglue.errors import UsageError
 from reglue_bench.float_range import FloatArray
-from reglue_bench.formatting import plural
 from reglue_bench.measures.compare import same_plan
 from reglue_bench.measures.success import evaluated
 from reglue_bench.results.episodes import EpisodeRow
-from reglue_bench.results.result import Measure, Pairs, Result, TaskScore, Units
-from reglue_bench.results.scores import ReturnScore
+from reglue_bench.results.result import Measure, Pairs, Result, Units
+from reglue_bench.results.scores import MEAN_RETURN
 from reglue_bench.statistics import averaged_by_goal, student
-
-
-def _per_task(result: Result) -> dict[str, TaskScore]:
-    """The score of each task that has one."""
-    planned, score = result.coverage.episodes_planned, result.score_as(ReturnScore)
-    intervals = score.intervals95.per_task if score.intervals95 else {}
-    return {
-        task: TaskScore(mean, intervals.get(task), plural(sum(planned[task].values()), "episode"))
-        for task, mean in score.returns_per_task.items()
-        if mean is not None
-    }
-
 
 Episode: TypeAlias = tuple[int, ...]  # a variant, and numbers that name one of its episodes
 
@@ -113,11 +100,10 @@ def paired_on_one_plan(run: Units, reference: Units) -> Pairs:
 
 
 RETURN = Measure(
-    name="mean return",
+    name=MEAN_RETURN,
     unit="episode",
     least=2,
     enough="two episodes",
-    per_task=_per_task,
     read=lambda result: read_returns(result, lambda row: row.repeat),
     pair=_pair,
     infer=student,

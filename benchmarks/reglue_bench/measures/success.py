@@ -7,31 +7,22 @@ from collections.abc import Iterable
 import numpy as np
 
 from reglue.errors import UsageError
-from reglue_bench.formatting import percent, percents, plural, points
+from reglue_bench.formatting import percent, percents, points
 from reglue_bench.measures.compare import (
     Cell,
     Successes,
-    goals_per_task,
     paired_goal_success,
     successes,
 )
+from reglue_bench.results import scores
 from reglue_bench.results.episodes import EpisodeRow
-from reglue_bench.results.result import Measure, Pairs, Result, TaskScore, Units
-from reglue_bench.results.scores import SuccessScore
+from reglue_bench.results.result import Measure, Pairs, Result, Units
 from reglue_bench.statistics import LEAST_GOALS, of_success
 
 
 def evaluated(result: Result) -> Iterable[EpisodeRow]:
     """The episodes that are judged."""
     return (row for row in result.episodes if row.phase == "evaluate")
-
-
-def _per_task(result: Result) -> dict[str, TaskScore]:
-    score, goals = result.score_as(SuccessScore), goals_per_task(result)
-    return {
-        task: TaskScore(rate, score.intervals95.per_task[task], plural(goals[task], "goal"))
-        for task, rate in score.success_rate_per_task.items()
-    }
 
 
 def _read(result: Result) -> Successes:
@@ -58,7 +49,7 @@ def _least_p(goals: int) -> float:
 
 
 SUCCESS = Measure(
-    name="success",
+    name=scores.SUCCESS,
     unit="goal",
     least=LEAST_GOALS,
     enough="five goals",
@@ -66,7 +57,6 @@ SUCCESS = Measure(
     amounts=percents,
     difference=points,
     is_rate=True,
-    per_task=_per_task,
     read=_read,
     pair=_pair,
     infer=of_success,

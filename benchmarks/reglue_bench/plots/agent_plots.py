@@ -10,11 +10,11 @@ import numpy as np
 
 from reglue.errors import UsageError
 from reglue_bench.float_range import FloatArray, scaled
-from reglue_bench.formatting import plural
 from reglue_bench.measures.seed_statistics import bounds, over_seeds, scores_by_task
 from reglue_bench.plots.figures import SUCCESS, colour
 from reglue_bench.plots.views import NamedRun
-from reglue_bench.results.result import Result, TaskScore
+from reglue_bench.results.result import Result
+from reglue_bench.results.scores import TaskScore
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def colours(runs: Sequence[NamedRun]) -> list[str]:
 def plotted_agents(runs: Sequence[NamedRun]) -> list[PlottedAgent]:
     """Agents over their training seeds, and runs of others, in the order of their first runs."""
     if len(runs) == 1:
-        return [PlottedAgent("", SUCCESS, runs, runs[0][1].measure.per_task(runs[0][1]))]
+        return [PlottedAgent("", SUCCESS, runs, runs[0][1].score_by_task)]
     whose = {id(run): name for name, of in groups_of(runs).items() for run in of}
     by_agent: dict[str, list[tuple[NamedRun, str]]] = {}
     for named_run, shade in zip(runs, colours(runs), strict=True):
@@ -114,17 +114,16 @@ def _plotted_agent(
 ) -> PlottedAgent:
     (first, shade), runs = of[0], [named_run for named_run, _ in of]
     if not is_agent:
-        return PlottedAgent(first[0], shade, runs, first[1].measure.per_task(first[1]))
+        return PlottedAgent(first[0], shade, runs, first[1].score_by_task)
     scores = scores_by_task([run for _, run in runs])
     return PlottedAgent(
-        name, shade, runs, {t: _score(each, first[1]) for t, each in scores.items()}
+        name, shade, runs, {task: _score(task, each, first[1]) for task, each in scores.items()}
     )
 
 
-def _score(of_task: FloatArray, run: Result) -> TaskScore:
+def _score(task: str, of_task: FloatArray, run: Result) -> TaskScore:
     """A task's score from scores of shape (seeds, goals)."""
     lowest, highest = bounds(run, [of_task])
     interval = over_seeds([[of_task]], lowest=lowest, highest=highest).interval95
-    return TaskScore(
-        float(scaled(np.mean, of_task)), interval, plural(len(of_task), "training seed")
-    )
+    mean = float(scaled(np.mean, of_task))
+    return TaskScore(task, run.measure.name, mean, interval, len(of_task), "training seed")

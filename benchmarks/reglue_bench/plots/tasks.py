@@ -21,8 +21,8 @@ from reglue_bench.plots.figures import (
     value_axis,
 )
 from reglue_bench.plots.views import Figure, NamedRun, Plot, Table
-from reglue_bench.results.result import Measure, Result, TaskScore
-from reglue_bench.results.scores import Rates
+from reglue_bench.results.result import Measure, Result
+from reglue_bench.results.scores import Rates, TaskScore
 
 
 def per_task(runs: Sequence[NamedRun], *, plot_id: str, caption: str) -> Plot:

@@ -18,9 +18,9 @@ from reglue_bench.renderers.renderer import (
     Sentences,
     completed_text,
     missing_text,
-    score_table,
     what_differs,
 )
+from reglue_bench.renderers.score_table import table_of
 from reglue_bench.results.learning import lowest_of
 from reglue_bench.results.result import Result
 from reglue_bench.results.scores import PerformanceScore
@@ -71,7 +71,7 @@ def _table(result: Result) -> Table:
         rows.append([name, *(number(mean(each)) for each in parts)])
     performance = "withheld" if score.performance is None else number(score.performance)
     columns = ["mean return", "steps per episode"] if score.episode_steps else ["reward per step"]
-    return score_table(result, [score.counted_in, *columns], rows, ["performance", performance])
+    return table_of(result, [score.counted_in, *columns], rows, ["performance", performance])
 
 
 def _headline(result: Result) -> list[str]:

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TypeAlias
 
 from rich.table import Table
-from rich.text import Text
 
 from reglue_bench.formatting import count
 from reglue_bench.plots.views import ComparisonView, NamedRun, Plot, Track
+from reglue_bench.renderers.score_table import score_table
 from reglue_bench.results.result import Result
 
 Sentences: TypeAlias = Sequence[tuple[str, str]]
@@ -31,7 +31,7 @@ class Renderer:
     notes: Callable[[Result], list[str]]  # what a reader of the score has to know
 
     # In the terminal.
-    table: Callable[[Result], Table]
+    table: Callable[[Result], Table] = score_table
     headline: Callable[[Result], list[str]] = lambda _result: []  # what the table does not say
 
     # On the page.
@@ -48,21 +48,6 @@ class Renderer:
     reading: Path
     """A Jinja template of HTML that says how to read the page; it gets the `comparison` of several
     runs, or None, the bootstrap's `seed`, and the `method` of intervals of success."""
-
-
-def score_table(
-    result: Result, columns: Sequence[str], rows: Sequence[Sequence[str]], total: Sequence[str]
-) -> Table:
-    """A table for the terminal, the first column to the left, the total in bold."""
-    title = Text(f"{result.agent.label} on {result.title}, seed {result.seed}")  # no markup
-    table = Table(title=title, min_width=title.cell_len + 2)
-    for place, column in enumerate(columns):
-        table.add_column(column, justify="right" if place else "left")
-    for row in rows:
-        table.add_row(*row)
-    table.add_section()
-    table.add_row(*total, style="bold")
-    return table
 
 
 def episode_facts(result: Result) -> Sentences:

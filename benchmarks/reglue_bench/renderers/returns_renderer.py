@@ -6,21 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from rich.table import Table
-
-from reglue_bench.formatting import number
 from reglue_bench.plots.views import ComparisonView, NamedRun, Plot
 from reglue_bench.renderers.renderer import (
     Renderer,
     episode_facts,
     missing_text,
     partial,
-    score_table,
     what_differs,
 )
 from reglue_bench.results.result import Result
-from reglue_bench.results.scores import ReturnScore
-from reglue_bench.statistics import Interval
 
 PER_TASK = (
     "Mean return of a task's planned episodes, those of a goal averaged first, with its 95 % "
@@ -32,25 +26,6 @@ def _apart(run: NamedRun, first: NamedRun) -> str:
     return (
         f"{run[0]} and {first[0]} have other plans, or have episodes whose worth is not known: "
         f"they are shown and not compared{what_differs(run, first)}."
-    )
-
-
-def _table(result: Result) -> Table:
-    score = result.score_as(ReturnScore)
-    intervals = score.intervals95.per_task if score.intervals95 else {}
-    mean = score.mean_return
-
-    def words(interval: Interval | None) -> str:
-        return f"{number(interval[0])} – {number(interval[1])}" if interval else "–"
-
-    return score_table(
-        result,
-        ["task", "mean return", "95 % interval"],
-        [
-            [task, "–" if mean is None else number(mean), words(intervals.get(task))]
-            for task, mean in score.returns_per_task.items()
-        ],
-        ["mean over tasks", "withheld" if mean is None else number(mean), words(score.interval95)],
     )
 
 
@@ -77,7 +52,7 @@ def _plots(result: Result, prefix: str) -> list[Plot]:
     # What draws loads plotly, which a run that prints its score does without.
     from reglue_bench.plots.tasks import per_task
 
-    scores = result.measure.per_task(result).values()
+    scores = result.score_by_task.values()
     says_more = len(scores) > 1 or any(each.interval95 for each in scores)  # than the headline
     if not says_more:
         return []
@@ -103,7 +78,6 @@ RETURN = Renderer(
         "task's units, paired episode by episode."
     ),
     notes=_notes,
-    table=_table,
     meaning=lambda _result: "mean return",
     tracks=lambda results, _alike: [None] * len(results),
     facts=episode_facts,

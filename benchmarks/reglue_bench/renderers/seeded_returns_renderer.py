@@ -6,20 +6,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from rich.table import Table
-
-from reglue_bench.formatting import number, percent, percents, plural
+from reglue_bench.formatting import percent, percents, plural
 from reglue_bench.measures.success import evaluated
 from reglue_bench.plots.views import ComparisonView, NamedRun, Plot
 from reglue_bench.renderers.renderer import (
     Sentences,
     episode_facts,
     missing_text,
-    score_table,
     what_differs,
 )
 from reglue_bench.renderers.returns_renderer import PER_TASK, RETURN
-from reglue_bench.results.result import Result, TaskScore
+from reglue_bench.results.result import Result
 from reglue_bench.results.scores import ReturnScore, Success
 
 
@@ -43,37 +40,6 @@ def success_text(success: Success) -> str:
     interval = success.intervals95.mean
     suffix = f", 95 % interval {percents(interval)}" if interval else ""
     return f"{percent(success.mean_success_rate)}{suffix}"
-
-
-def _table(result: Result) -> Table:
-    per_task, success = result.measure.per_task(result), reported_success(result)
-    rates = success.success_rate_per_task if success else {}
-    planned = result.coverage.episodes_planned
-
-    def row(name: str, episodes: int, score: TaskScore | None, rate: float | None) -> list[str]:
-        mean = "withheld" if score is None else number(score.score)
-        interval = score.interval95 if score else None
-        interval_text = (
-            "–" if interval is None else f"{number(interval[0])} – {number(interval[1])}"
-        )
-        return [
-            name,
-            str(episodes),
-            mean,
-            interval_text,
-            *([percent(rate or 0.0)] if success else []),
-        ]
-
-    mean = result.mean_return
-    total = None if mean is None else TaskScore(mean, result.interval95, "")
-    mean_rate = success.mean_success_rate if success else None
-    counts = {task: sum(of.values()) for task, of in planned.items()}
-    return score_table(
-        result,
-        ["task", "episodes", "mean return", "95 % interval", *(["success"] if success else [])],
-        [row(task, count, per_task.get(task), rates.get(task)) for task, count in counts.items()],
-        row("mean over tasks", sum(counts.values()), total, mean_rate),
-    )
 
 
 def _headline(result: Result) -> list[str]:
@@ -146,7 +112,6 @@ SEEDED_RETURN = replace(
         "both runs played."
     ),
     notes=_notes,
-    table=_table,
     headline=_headline,
     facts=_facts,
     plots=_plots,

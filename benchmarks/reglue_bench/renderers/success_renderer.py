@@ -6,8 +6,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from rich.table import Table
-
 from reglue_bench.formatting import percent, percents
 from reglue_bench.plots.views import ComparisonView, NamedRun, Plot, Track
 from reglue_bench.renderers.renderer import (
@@ -15,12 +13,10 @@ from reglue_bench.renderers.renderer import (
     episode_facts,
     missing_text,
     partial,
-    score_table,
     what_differs,
 )
 from reglue_bench.results.result import Result
 from reglue_bench.results.scores import SuccessScore
-from reglue_bench.statistics import Interval
 
 _PER_TASK = "Share of planned goals, with its 95 % interval. What was not played is a failure."
 
@@ -50,29 +46,6 @@ def _apart(run: NamedRun, first: NamedRun) -> str:
         f"{run[0]} and {first[0]} have no goal in common, and are shown and not compared"
         f"{what_differs(run, first)}."
     )
-
-
-def _table(result: Result) -> Table:
-    score = result.score_as(SuccessScore)
-
-    def row(name: str, rate: float, interval: Interval | None, mean: float | None) -> list[str]:
-        interval_text = f"{interval[0]:.3f} – {interval[1]:.3f}" if interval else "–"
-        return [name, f"{rate:.3f}", interval_text, "–" if mean is None else f"{mean:z.1f}"]
-
-    return score_table(
-        result,
-        ["task", "success", "95 % interval", "mean return"],
-        [
-            row(task, rate, score.intervals95.per_task[task], score.returns_per_task[task])
-            for task, rate in score.success_rate_per_task.items()
-        ],
-        row("mean over tasks", score.mean_success_rate, score.interval95, score.mean_return),
-    )
-
-
-def _headline(result: Result) -> list[str]:
-    before = result.score_as(SuccessScore).before_adaptation
-    return [] if before is None else [f"before adaptation: {before.mean_success_rate:.3f}"]
 
 
 def _notes(result: Result) -> list[str]:
@@ -146,8 +119,6 @@ SUCCESS = Renderer(
         "Success over planned goals. Differences are in percentage points, paired goal by goal."
     ),
     notes=_notes,
-    table=_table,
-    headline=_headline,
     meaning=lambda _result: "success",
     tracks=_tracks,
     facts=episode_facts,

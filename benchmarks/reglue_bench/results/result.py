@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Self, TypeAlias, TypeVar
+from typing import Any, Self, TypeAlias, TypeVar
 
 from pydantic import BaseModel, Field, JsonValue, PrivateAttr, ValidationError, field_validator
 
@@ -34,6 +34,7 @@ from reglue_bench.results.scores import (
     Score,
     Success,
     SuccessScore,
+    TaskScore,
     TrainingProgress,
 )
 from reglue_bench.results.whole_file import whole_file
@@ -156,6 +157,17 @@ class Result(BaseModel):
     def measure(self) -> Measure:
         """What it is judged by."""
         return MEASURES[self.measured_by]
+
+    @property
+    def scores(self) -> list[TaskScore]:
+        """The score and what stands beside it as a table: of each task, and of all."""
+        return [*self.score.table(self.coverage.episodes_planned, self.measure.name)]
+
+    @property
+    def score_by_task(self) -> dict[str, TaskScore]:
+        """The score of each task that has one."""
+        name = self.measure.name
+        return {row.task: row for row in self.scores if row.task and row.what == name}
 
     @property
     def interval95(self) -> Interval | None:
@@ -308,14 +320,6 @@ class Units:
     scores: Any  # what the measure's `pair` takes
 
 
-class TaskScore(NamedTuple):
-    """The score of one task."""
-
-    score: float
-    interval95: Interval | None  # None: there is too little to tell
-    of: str  # what it is a mean of: `50 goals`
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
     """What runs are judged by.
@@ -336,7 +340,6 @@ class Measure:
     amounts: Callable[[Interval], str] = values  # formats an interval
     difference: Callable[[float], str] = signed  # formats a difference of scores
     is_rate: bool = False  # 0 to 1
-    per_task: Callable[[Result], Mapping[str, TaskScore]] = lambda _result: {}
 
     # Of two runs.
     read: Callable[[Result], Any]  # the scores of a run's units

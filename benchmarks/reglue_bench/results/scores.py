@@ -4,13 +4,41 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import Literal, TypeAlias
+from collections.abc import Iterator, Mapping
+from typing import Literal, NamedTuple, TypeAlias
 
 from pydantic import ConfigDict, Field
 
+from reglue_bench.formatting import plural
 from reglue_bench.plans.plan import PlanCell
 from reglue_bench.results.facts import Record
 from reglue_bench.statistics import Interval, Intervals
+
+Planned: TypeAlias = Mapping[str, Mapping[int, int]]
+"""The number of episodes of each variant, by task."""
+
+SUCCESS, MEAN_RETURN = "success", "mean return"
+
+
+class TaskScore(NamedTuple):
+    """A row of a result's table of scores."""
+
+    task: str  # empty: over all tasks
+    what: str  # success (a rate, 0 to 1), mean return, performance, …
+    score: float
+    interval95: Interval | None  # None: there is too little to tell
+    n: int  # how many units it is a mean of
+    unit: str  # goal, episode, run or training seed
+
+    @property
+    def of(self) -> str:
+        """What it is a mean of: `50 goals`."""
+        return plural(self.n, self.unit)
+
+    @property
+    def is_rate(self) -> bool:
+        """Whether it is from 0 to 1: goals are reached, or not."""
+        return self.unit == "goal"
 
 
 class Rates(Record):
@@ -51,6 +79,14 @@ class SuccessScore(Record):
         """The score's 95 % interval."""
         return self.intervals95.mean
 
+    def table(self, planned: Planned, name: str) -> Iterator[TaskScore]:
+        """What it says of each task and of all, as rows; the score itself has that name."""
+        goals, episodes = _counts(planned)
+        yield from _rates(name, self, goals, self.intervals95)
+        if self.before_adaptation is not None:
+            yield from _rates(f"{name} before adaptation", self.before_adaptation, goals)
+        yield from _rows(MEAN_RETURN, self.returns_per_task, self.mean_return, episodes, "episode")
+
 
 class Success(Record):
     """Success beside returns that are the score, with the fields of a score of success."""
@@ -82,6 +118,14 @@ class ReturnScore(Record):
     def interval95(self) -> Interval | None:
         """The score's 95 % interval; None for too few episodes or equal returns."""
         return self.intervals95.mean if self.intervals95 else None
+
+    def table(self, planned: Planned, name: str) -> Iterator[TaskScore]:
+        """As of SuccessScore. Success is left out if there is none: few environments report it."""
+        goals, episodes = _counts(planned)
+        of = (self.returns_per_task, self.mean_return, episodes, "episode")
+        yield from _rows(name, *of, self.intervals95)
+        if self.success is not None and self.success.mean_success_rate:
+            yield from _rates(SUCCESS, self.success, goals, self.success.intervals95)
 
 
 class LearningRun(Record):
@@ -133,6 +177,11 @@ class PerformanceScore(Record):
         """The score."""
         return self.performance
 
+    def table(self, _planned: Planned, name: str) -> Iterator[TaskScore]:
+        """As of SuccessScore: one row, and none if it is withheld."""
+        if self.performance is not None:
+            yield TaskScore("", name, self.performance, self.interval95, len(self.runs), "run")
+
     @property
     def completed(self) -> list[LearningRun]:
         """The runs that were played to their end."""
@@ -145,6 +194,40 @@ class PerformanceScore(Record):
 
 
 Score: TypeAlias = SuccessScore | ReturnScore | PerformanceScore
+
+
+def _counts(planned: Planned) -> tuple[dict[str, int], dict[str, int]]:
+    """The number of goals, and of episodes, of each task."""
+    goals = {task: len(of) for task, of in planned.items()}
+    return goals, {task: sum(of.values()) for task, of in planned.items()}
+
+
+def _rates(
+    what: str,
+    rates: Rates | SuccessScore | Success,
+    goals: Mapping[str, int],
+    intervals: Intervals | None = None,
+) -> Iterator[TaskScore]:
+    of = (rates.success_rate_per_task, rates.mean_success_rate, goals, "goal")
+    return _rows(what, *of, intervals)
+
+
+def _rows(
+    what: str,
+    per_task: Mapping[str, float | None],
+    mean: float | None,
+    counts: Mapping[str, int],
+    unit: str,
+    intervals: Intervals | None = None,
+) -> Iterator[TaskScore]:
+    """A row for each task whose score is known, and one for all."""
+    known = intervals.per_task if intervals else {}
+    for task, score in per_task.items():
+        if score is not None:
+            yield TaskScore(task, what, score, known.get(task), counts.get(task, 0), unit)
+    if mean is not None:
+        interval = intervals.mean if intervals else None
+        yield TaskScore("", what, mean, interval, sum(counts.values()), unit)
 
 
 class StepCurve(Record):

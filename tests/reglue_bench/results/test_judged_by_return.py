@@ -131,7 +131,7 @@ def test_the_table_has_columns_of_returns_alone(poor: Result) -> None:
     print_summary(Console(file=out, width=120), poor)
     [headings] = [line for line in out.getvalue().splitlines() if "┃" in line]
     columns = [column.strip() for column in headings.split("┃")[1:-1]]
-    assert columns == ["task", "mean return", "95 % interval"]
+    assert columns == ["task", "episodes", "mean return", "95 % interval"]
     intervals = poor.score_as(ReturnScore).intervals95
     assert intervals is not None
     low, high = intervals.mean or (0.0, 0.0)

@@ -91,7 +91,7 @@ def detail(run: Run, folder: Path) -> Detail:
 def _tasks(result: Result, judged: Sequence[EpisodeRow]) -> list[TaskView]:
     measure, score = result.measure, result.score
     before = score.before_adaptation if isinstance(score, SuccessScore) else None
-    scores = measure.per_task(result)
+    scores = result.score_by_task
     spreads = ((each.score, each.interval95) for each in scores.values())
     ends = scale(spreads if len(scores) > 1 else (), is_rate=measure.is_rate)
     faults = _faults(result, judged) if judged else {}
