@@ -13,6 +13,7 @@ from typing import Any
 from reglue_bench.plans.keys import PUBLIC
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
+from reglue_bench.results.data_frames import frame_of
 from reglue_bench.runs.ledger import LedgerReader, Row
 
 
@@ -25,6 +26,32 @@ class EpisodeRow(Row):
     repeat: int
     phase: str  # a key of PHASES
     seed: int | None = None  # of its environment, see Plan.cell_seed; None if a secret keys it
+
+
+COLUMNS: dict[str, tuple[str, type]] = {
+    "unit": ("unit", int),
+    "try": ("attempt", int),
+    "k": ("k", int),
+    "task": ("task", str),
+    "variant": ("variant", int),
+    "repeat": ("repeat", int),
+    "seed": ("seed", int),
+    "phase": ("phase", str),
+    "status": ("status", str),
+    "success": ("success", bool),
+    "first_success": ("first_success", int),
+    "return": ("return_", float),
+    "steps": ("steps", int),
+    "clipped": ("clipped", int),
+    "defaulted": ("defaulted", int),
+    "detail": ("detail", str),
+}
+"""Each column's field of EpisodeRow, and its type: int64, UTF-8, boolean or float64."""
+
+
+def values_of(row: EpisodeRow) -> Iterator[int | str | float | None]:
+    """Its values in the order of COLUMNS."""
+    return (getattr(row, field) for field, _ in COLUMNS.values())
 
 
 class Episodes(Iterable[EpisodeRow]):
@@ -48,6 +75,14 @@ class Episodes(Iterable[EpisodeRow]):
     def __iter__(self) -> Iterator[EpisodeRow]:
         with LedgerReader(self.folder) as ledger:
             yield from with_cells(Plan.from_json(ledger.about["plan"]), ledger.rows())
+
+    def to_pandas(self) -> Any:
+        """A DataFrame with the columns of `reglue export`, a row for each episode.
+
+        Raises MissingExtra without pandas.
+        """
+        frame = frame_of(COLUMNS, map(values_of, self))
+        return frame.astype({"seed": "Int64"})  # none where a secret keys it
 
     def __eq__(self, other: object) -> bool:
         """Whether all rows are equal."""

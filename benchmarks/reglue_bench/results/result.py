@@ -17,6 +17,7 @@ from reglue_bench.float_range import FloatArray
 from reglue_bench.formatting import plural, signed, value, values
 from reglue_bench.plans.plan import difference, json_difference, title_of
 from reglue_bench.procedures import PROCEDURES
+from reglue_bench.results.data_frames import frame_of_scores
 from reglue_bench.results.episodes import EpisodeRow, Episodes
 from reglue_bench.results.facts import (
     AgentIdentity,
@@ -28,6 +29,7 @@ from reglue_bench.results.facts import (
     Seconds,
     StepCounts,
 )
+from reglue_bench.results.notebook_table import notebook_table
 from reglue_bench.results.scores import (
     PerformanceScore,
     ReturnScore,
@@ -162,6 +164,18 @@ class Result(BaseModel):
     def scores(self) -> list[TaskScore]:
         """The score and what stands beside it as a table: of each task, and of all."""
         return [*self.score.table(self.coverage.episodes_planned, self.measure.name)]
+
+    def to_pandas(self) -> Any:
+        """The `scores` as a DataFrame: task (empty: over all tasks), what, score, low and high of
+        its 95 % interval (NaN: there is too little to tell), n, unit.
+
+        Raises MissingExtra without pandas.
+        """
+        return frame_of_scores(self.scores)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows of it."""
+        return notebook_table(str(self), self.scores)
 
     @property
     def score_by_task(self) -> dict[str, TaskScore]:
