@@ -290,7 +290,7 @@ clean: ## remove all that the other targets made, except runs/
 # Python compiles a module when it is first imported: a fifth of these 20,000 are.
 .venv/dev-is-installed: .venv/is-installed
 	$(BIN)/python -m pip install --no-compile -c constraints.txt \
-		-e '.[server,metaworld,gymnasium,robotics,atari,dm-control,jax,video,pandas,parquet,datasets,ray,competition,reflection,docs,dev]'
+		-e '.[server,metaworld,gymnasium,robotics,atari,dm-control,jax,video,pandas,parquet,tensorboard,wandb,mlflow,datasets,ray,competition,reflection,docs,dev]'
 	touch $@
 
 .venv-proto/is-installed: .ci/stubs-requirements.txt

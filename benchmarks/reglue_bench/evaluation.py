@@ -32,6 +32,7 @@ from reglue_bench.benchmark.benchmark_source import is_file, named_source
 from reglue_bench.benchmark.declared import Declared
 from reglue_bench.engines.run_server import RunServer
 from reglue_bench.global_randomness import unchanged_randomness
+from reglue_bench.loggers import Log, Loggers
 from reglue_bench.options import AgentOptions
 from reglue_bench.plan_settings import PlanSettings
 from reglue_bench.plans.plan import Plan
@@ -42,23 +43,27 @@ from reglue_bench.run_folder import LEDGER, remove_logs
 from reglue_bench.runs.ledger import Ledger, check_empty
 from reglue_bench.runs.notes import Ending
 from reglue_bench.runs.objects import opened
-from reglue_bench.runs.observer import NullObserver, Observer
+from reglue_bench.runs.observer import Observer
 from reglue_bench.runs.run import Request, Retry, begin, check_same, is_recorded
 from reglue_bench.runs.run_session import Session
 from reglue_bench.runs.trust import check_resumable
 from reglue_bench.settings import Settings, read_settings
+from reglue_bench.terminal.status_line import observer
 
 _PLAN_SETTINGS = {*PlanSettings.model_fields, "secret", "directory"}
 """Settings that a plan depends on."""
 
 
-def evaluate(
+def evaluate(  # noqa: PLR0913 - what people say of an evaluation
     benchmark: object,
     agent: object,
     *,
     out: str | Path | None = None,
     resume: bool = False,
     raise_faults: bool = True,
+    progress: bool = True,
+    log: Log = None,
+    step: int | None = None,
     watcher: Observer | None = None,
     **options: Unpack[AgentOptions],
 ) -> Result:
@@ -94,7 +99,12 @@ def evaluate(
             the `label` that it began with.
         raise_faults: Raise if the agent or the environment failed in an episode, after
             everything is played and scored. False returns the result, whose text names the faults.
-        watcher: Receives the progress of the run.
+        progress: Show how far it is in one line, in a terminal or a notebook; nothing elsewhere.
+        log: Who is told the score: `"tensorboard"`, `"wandb"`, `"mlflow"`, a function of the result
+            and the step, or several of these. `"tensorboard:FOLDER"`, `"wandb:PROJECT"` and
+            `"mlflow:EXPERIMENT"` say where. One that fails is logged, and stops nothing.
+        step: Of the training at which the agent is evaluated, for `log`.
+        watcher: Receives the progress of the run instead.
         options: The flags of `reglue bench` with underscores, see Settings. `workers` processes
             play a named environment, or a class or function that they can import; by default it
             plays in this process, until measured steps say that workers pay. There nothing but
@@ -113,9 +123,10 @@ def evaluate(
     named = {"agent": agent} if isinstance(agent, str) else {}
     there = None if named else agent
     _check_agent(there, is_named=bool(named), options=options)
+    loggers = Loggers(log)
     if resume and out is None:
         raise UsageError(got="resume=True without out=", wanted="the folder of the run to continue")
-    watcher = watcher or NullObserver()
+    watcher = observer(watcher, progress=progress)
     out = None if out is None else Path(out).absolute()  # an environment may move elsewhere
     is_kept = out is not None
     with (
@@ -144,6 +155,7 @@ def evaluate(
             )
             begin_in = partial(start, request=request, watcher=watcher)
             result = _play(out, begin_in, lambda _ledger: request, watcher, resume=resume)
+    loggers(result, step)
     if raise_faults:
         check_faults(result)
     return result

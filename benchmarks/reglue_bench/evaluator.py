@@ -15,14 +15,16 @@ from reglue_bench.benchmark.benchmark import Benchmark, suite_of
 from reglue_bench.engines.run_environments import environment_of
 from reglue_bench.evaluation import check_faults, interrupts_raised, start
 from reglue_bench.global_randomness import unchanged_randomness
+from reglue_bench.loggers import Log, Loggers
 from reglue_bench.options import Options
 from reglue_bench.plans.plan import Plan
 from reglue_bench.results.read_run import in_temporary_folder
 from reglue_bench.results.result import Result
 from reglue_bench.runs.objects import opened
-from reglue_bench.runs.observer import NullObserver, Observer
+from reglue_bench.runs.observer import Observer
 from reglue_bench.runs.run import Request
 from reglue_bench.settings import Settings, read_settings
+from reglue_bench.terminal.status_line import observer
 
 
 class Evaluator:
@@ -39,8 +41,10 @@ class Evaluator:
     stay as they are, as with `evaluate`. Use it in one thread.
     """
 
-    def __init__(self, benchmark: object, **options: Unpack[Options]) -> None:
+    def __init__(self, benchmark: object, *, log: Log = None, **options: Unpack[Options]) -> None:
         """Args as in `evaluate`: a name, or an environment object of this process.
+
+        `log` is told each score.
 
         Raises UsageError, NotAnEnvironment.
         """
@@ -50,6 +54,7 @@ class Evaluator:
                 got=agent_options.pop(),
                 wanted="no agent yet: pass it in each call, evaluator(agent)",
             )
+        self._loggers = Loggers(log)
         self._environment: EnvironmentCalls | None = None
         self._closing = ExitStack()  # what holds an object
         self._is_closed = False
@@ -72,9 +77,13 @@ class Evaluator:
         *,
         out: str | Path | None = None,
         raise_faults: bool = True,
+        progress: bool = True,
+        step: int | None = None,
         watcher: Observer | None = None,
     ) -> Result:
         """Evaluate `agent`, an object as in `evaluate`; `out` keeps the run in a folder.
+
+        `step` is that of the training, for loggers.
 
         Raises RunExists, NotAnAgent, UsageError (closed); AgentFault and EnvironmentFault, unless
         `raise_faults` is False, and KeyboardInterrupt after Ctrl-C, as in `evaluate`.
@@ -85,7 +94,8 @@ class Evaluator:
             raise UsageError(got=f"the name {agent!r}", wanted="an object: evaluate starts agents")
         out = None if out is None else Path(out).absolute()  # an environment may move elsewhere
         with interrupts_raised(out), unchanged_randomness(), crashes_reported():
-            result = self._play(agent, out, watcher or NullObserver())
+            result = self._play(agent, out, observer(watcher, progress=progress))
+        self._loggers(result, step)
         if raise_faults:
             check_faults(result)
         return result

@@ -19,6 +19,7 @@ from reglue.agents.model_agent import ModelAgent
 from reglue.errors import BadArgument
 from reglue_bench.evaluation import check_faults
 from reglue_bench.evaluator import Evaluator
+from reglue_bench.loggers import Log
 from reglue_bench.options import Options
 from reglue_bench.results.result import Result
 from reglue_bench.results.scores import ReturnScore, Success, SuccessScore
@@ -27,6 +28,7 @@ from reglue_bench.results.scores import ReturnScore, Success, SuccessScore
 class CallbackOptions(Options, total=False):
     """Besides, what SB3's callback calls otherwise, or takes for nothing."""
 
+    log: Log  # as in `evaluate`
     eval_env: object  # `benchmark`
     n_eval_episodes: int  # `num_episodes`
     render: Literal[False]  # nothing is drawn
@@ -62,7 +64,7 @@ class EvalCallback(EventCallback):  # type: ignore[misc] # SB3 is large, and myp
         callback_after_eval: called after every evaluation.
         verbose: 1 prints each evaluation.
         options: as in `evaluate`: `num_episodes` (or `n_eval_episodes`), `seed`, `slots`,
-            `workers`, …
+            `workers`, `log`, …
 
     The observations are normalized as the training's VecNormalize does. Raises UsageError;
     AgentFault if the model cannot play the benchmark; and EnvironmentFault.
@@ -141,7 +143,9 @@ class EvalCallback(EventCallback):  # type: ignore[misc] # SB3 is large, and myp
     def _evaluated(self) -> Result:
         assert self._evaluator is not None, "the training has started"
         agent = ModelAgent(self.model, deterministic=self.deterministic)
-        self.last_result = result = self._evaluator(agent, raise_faults=False)
+        self.last_result = result = self._evaluator(
+            agent, raise_faults=False, progress=bool(self.verbose), step=self.num_timesteps
+        )
         check_faults(result, advice="the callback's last_result holds the result")
         return result
 

@@ -60,6 +60,14 @@ def bench(
             rich_help_panel=TRAINING_PANEL,
         ),
     ] = None,
+    log: Annotated[
+        list[str] | None,
+        Option(
+            metavar="NAME[:WHERE]",
+            help="tell the score to tensorboard[:FOLDER], wandb[:PROJECT] or mlflow[:EXPERIMENT]; "
+            "may be repeated",
+        ),
+    ] = None,
     json: AsJson = False,
     retry_faults: Annotated[
         bool,
@@ -101,6 +109,7 @@ def bench(
     with loading():
         from reglue_bench.bakeoff.seed_runs import holds_seeds
         from reglue_bench.evaluation import resume as resume_run
+        from reglue_bench.loggers import Loggers
         from reglue_bench.terminal.progress import watcher
         from reglue_bench.terminal.summary import print_summary
 
@@ -110,14 +119,15 @@ def bench(
     if benchmark is not None:
         flags["benchmark"] = benchmark
     if training_seeds is not None or (resume is not None and holds_seeds(resume)):
-        if json or retry != "none":
-            flag = "--json" if json else retry_flag
+        if json or log or retry != "none":
+            flag = "--json" if json else "--log" if log else retry_flag
             raise UsageError(f"{flag} is for a single run: give it with --resume FOLDER/seed-N")
         raise Exit(
             _play_seeds(flags, out, resume, output, count=training_seeds, at_once=at_once or 1)
         )
     if at_once is not None:
         raise UsageError("--at-once goes with --training-seeds N")
+    loggers = Loggers(log)
     if resume is not None:
         if out is not None:
             raise UsageError("--resume names the run's folder already: omit --out")
@@ -134,6 +144,7 @@ def bench(
             flag = "--trust-code" if trust_code else retry_flag
             raise UsageError(f"{flag} goes with --resume FOLDER")
         folder, result = _start(flags, out, output)
+    loggers(result)
     print_summary(output, result)
     say(f"{folder / 'result.json'}; `reglue report {folder}` draws it", output)
     if json:

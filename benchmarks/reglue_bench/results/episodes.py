@@ -14,6 +14,7 @@ from reglue_bench.plans.keys import PUBLIC
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
 from reglue_bench.results.data_frames import frame_of
+from reglue_bench.results.episode_columns import COLUMNS, values_of
 from reglue_bench.runs.ledger import LedgerReader, Row
 
 
@@ -26,32 +27,6 @@ class EpisodeRow(Row):
     repeat: int
     phase: str  # a key of PHASES
     seed: int | None = None  # of its environment, see Plan.cell_seed; None if a secret keys it
-
-
-COLUMNS: dict[str, tuple[str, type]] = {
-    "unit": ("unit", int),
-    "try": ("attempt", int),
-    "k": ("k", int),
-    "task": ("task", str),
-    "variant": ("variant", int),
-    "repeat": ("repeat", int),
-    "seed": ("seed", int),
-    "phase": ("phase", str),
-    "status": ("status", str),
-    "success": ("success", bool),
-    "first_success": ("first_success", int),
-    "return": ("return_", float),
-    "steps": ("steps", int),
-    "clipped": ("clipped", int),
-    "defaulted": ("defaulted", int),
-    "detail": ("detail", str),
-}
-"""Each column's field of EpisodeRow, and its type: int64, UTF-8, boolean or float64."""
-
-
-def values_of(row: EpisodeRow) -> Iterator[int | str | float | None]:
-    """Its values in the order of COLUMNS."""
-    return (getattr(row, field) for field, _ in COLUMNS.values())
 
 
 class Episodes(Iterable[EpisodeRow]):
