@@ -133,7 +133,7 @@ class LocalTraining:
         self._worlds = worlds
         self._is_rendered = False  # the program asked for a picture
         self._last: dict[int, Picture | None] = {}  # of the slots' last episodes
-        self._has_succeeded = False  # the episode that ended last
+        self._has_succeeded: dict[int, bool] = {}  # by slot, the episode that ended last
 
     def choose(self, seed: int | None) -> None:
         """Choose the training seed, before the first episode.
@@ -160,11 +160,11 @@ class LocalTraining:
             )
         _PLAYED[self._copied] += 1
 
-    def succeeded(self) -> bool | None:
-        """Whether the episode that ended last did; None unless success is what is judged."""
+    def succeeded(self, slot: int) -> bool | None:
+        """Whether a slot's episode that ended last did; None unless success is what is judged."""
         plan = self._stream.plan
         is_judged = EVALUATED_BY in plan.parameters and not plan.is_by_return
-        return self._has_succeeded if is_judged else None
+        return self._has_succeeded.get(slot, False) if is_judged else None
 
     def picture(self, slot: int, *, is_over: bool) -> Picture:
         """A slot's episode as it is now, or the last moment of one that is over.
@@ -203,7 +203,8 @@ class LocalTraining:
                     port.answer((yield Numbered(seq + 2, port.call)))
                     continue
                 if outcome.steps:  # else it did not begin
-                    self._has_succeeded = outcome.success
+                    slot = outcome.order.k % environment.spec.slots  # see TrainingStream.order
+                    self._has_succeeded[slot] = outcome.success
                 if outcome.status not in ("ok", AgentAbandoned.status):
                     failures += not outcome.steps
                     if self._raise_faults or failures == _MOST_FAILURES:

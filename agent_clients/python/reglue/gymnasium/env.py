@@ -114,7 +114,7 @@ class GlueEnv(gymnasium.Env[Any, Any]):
         result = session.act(self._rows.arrays(_batch_of_one(action)))
         terminated, truncated = bool(result.terminated[0]), bool(result.truncated[0])
         info = _info(result)
-        if (terminated or truncated) and (succeeded := session.succeeded()) is not None:
+        if (terminated or truncated) and (succeeded := session.succeeded(0)) is not None:
             info["is_success"] = succeeded
         seen = session.observations()
         return self._seen(seen), float(result.rewards[0]), terminated, truncated, info

@@ -75,8 +75,8 @@ class LocalGlue(Protocol):
     def choose(self, seed: int | None) -> None:
         """Set the training seed before the first episode, unless it is None."""
 
-    def succeeded(self) -> bool | None:
-        """Whether the episode that ended last succeeded; None if success is not judged."""
+    def succeeded(self, slot: int) -> bool | None:
+        """Whether a slot's episode that ended last succeeded; None if success is not judged."""
 
     def picture(self, slot: int, *, is_over: bool) -> Any:
         """(height, width, 3) uint8. Raises UsageError."""
@@ -130,9 +130,9 @@ class SteppedSession:
         if self._local is not None:
             self._local.choose(seed)
 
-    def succeeded(self) -> bool | None:
-        """Whether the episode that ended last succeeded; None if the glue does not say."""
-        return None if self._local is None else self._local.succeeded()
+    def succeeded(self, slot: int) -> bool | None:
+        """Whether a slot's episode that ended last succeeded; None if the glue does not say."""
+        return None if self._local is None else self._local.succeeded(slot)
 
     def picture(self, slot: int) -> Any:
         """What the program sees of a slot, (height, width, 3) uint8. Raises UsageError."""

@@ -94,6 +94,13 @@ class GlueVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
         """Let `policy` play the episodes that are judged; see GlueEnv.evaluate."""
         return self._session.evaluate(policy)
 
+    def succeeded(self, slot: int) -> bool | None:
+        """Whether a slot's episode that ended last succeeded; None unless success is judged here.
+
+        Not an info: some loops want the same keys in all of them.
+        """
+        return self._session.succeeded(slot)
+
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
