@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from ctypes.util import find_library
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec
 from types import ModuleType
@@ -16,6 +19,9 @@ import numpy.typing as npt
 from reglue.errors import BadArgument, UsageError
 
 Floats = npt.NDArray[np.float64]
+
+_OFF_SCREEN = {"egl": "EGL", "osmesa": "OSMesa"}
+"""What draws without a display, and the library that it needs, the faster one first."""
 
 
 class IntegrationState:
@@ -104,6 +110,29 @@ def make_renderer(model: Any, height: int, width: int) -> Any:
         raise BadArgument(f"got pictures of {height} × {width}: {error}") from error
     except Exception as error:  # the edge of somebody's library
         raise UsageError(f"MuJoCo cannot draw: {error}; {how_to_draw()}") from error
+
+
+@contextmanager
+def drawing_without_display() -> Iterator[None]:
+    """Within, MuJoCo is imported so that it draws without a display, if there is none.
+
+    It takes EGL or OSMesa, if one is here, and no more than MuJoCo itself learns of it. Where
+    MUJOCO_GL is set, or MuJoCo is imported already, that was decided before.
+    """
+    has_display = any(os.environ.get(each) for each in ("DISPLAY", "WAYLAND_DISPLAY"))
+    library = next((name for name, file in _OFF_SCREEN.items() if find_library(file)), None)
+    if has_display or library is None or "MUJOCO_GL" in os.environ or "mujoco" in sys.modules:
+        yield
+        return
+    before = {name: os.environ.get(name) for name in ("MUJOCO_GL", "PYOPENGL_PLATFORM")}
+    os.environ["MUJOCO_GL"] = library
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name, None)
+            if value is not None:
+                os.environ[name] = value
 
 
 def how_to_draw() -> str:

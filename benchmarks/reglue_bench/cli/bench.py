@@ -64,6 +64,7 @@ def bench(
         list[str] | None,
         Option(
             metavar="NAME[:WHERE]",
+            rich_help_panel="Recording",
             help="tell the score to tensorboard[:FOLDER], wandb[:PROJECT] or mlflow[:EXPERIMENT]; "
             "may be repeated",
         ),

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from rich.progress import Progress
-from typer import Argument, Option
+from typer import Argument, Exit, Option
 
-from glue_server.commands.command import Command
+from glue_server.commands.command import FAULTS, OK, Command
 from glue_server.console import console, say
 from reglue.errors import UsageError
 from reglue.tools.loading_modules import loading
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 def watch(
     run: Annotated[Path, Argument(metavar="FOLDER", help="folder of a run")],
-    episode: Annotated[int, Option(min=0, help="the episode's number, from 0")],
+    episode: Annotated[int | None, Option(min=0, help="the episode's number, from 0")] = None,
     unit: Annotated[
         int | None,
         Option(
@@ -32,6 +34,12 @@ def watch(
     ] = None,
     video: Annotated[
         Path | None, Option(metavar="FILE.mp4", help="write a video instead of showing it")
+    ] = None,
+    every: Annotated[
+        bool, Option("--all", help="write a video of each episode that was judged into --out")
+    ] = False,
+    out: Annotated[
+        Path | None, Option(metavar="FOLDER", help="with --all: the folder of the videos")
     ] = None,
     fps: Annotated[float, Option(help="pictures per second")] = 30.0,
     trust_code: TrustCode = False,
@@ -45,7 +53,13 @@ def watch(
 
     reglue watch runs/pong --unit 4 --episode 199 --video last.mp4
 
-    MUJOCO_GL=egl reglue watch runs/mt10 --episode 12 --video reach.mp4
+    reglue watch runs/mt10 --episode 12 --video reach.mp4
+
+    reglue watch runs/mt10 --all --out videos
+
+    Videos that are in the folder already stay, so a command that was stopped goes on. Without a
+    display, MuJoCo draws by EGL or OSMesa where one of them is installed; MUJOCO_GL=egl or osmesa
+    chooses.
 
     The replay checks itself: rewards (if the run keeps them), steps, return and success must equal
     the recorded ones, to the bit. It prints "replayed exactly", or where it differs and which
@@ -60,6 +74,14 @@ def watch(
 
     if not 0.01 <= fps <= 1000:
         raise UsageError(got=f"--fps {fps}", wanted="a number from 0.01 to 1000")
+    if every:
+        if out is None or not (episode is None and unit is None and video is None):
+            raise UsageError("--all goes with --out FOLDER, and names no episode or video")
+        raise Exit(_write_all(run, out, fps, trust_code=trust_code))
+    if out is not None:
+        raise UsageError("--out goes with --all; --video FILE.mp4 names the video of one episode")
+    if episode is None:
+        raise UsageError("--episode N is missing, its number from 0; or --all --out FOLDER")
     recorded = read_episode(run, episode, unit, trust_code=trust_code)
     with ExitStack() as closing:
         suite = with_pictures(recorded.suite)
@@ -83,23 +105,76 @@ main = Command(watch)
 
 
 def _write(replay: Replay, recorded: Recorded, path: Path, fps: float) -> None:
+    with _bar() as progress:
+        task = progress.add_task(str(path), total=recorded.row.steps)
+        _draw(replay, recorded, path, fps, lambda step: progress.update(task, completed=step))
+
+
+def _write_all(run: Path, folder: Path, fps: float, *, trust_code: bool) -> int:
+    """The exit code. An episode that is not replayed exactly has no video, and is named."""
+    from reglue.environments.world import close_suite
+    from reglue.errors import EnvironmentFault
+    from reglue_bench.replay import Replay, read_episode, with_pictures
+    from reglue_bench.results.episodes import Episodes
+
+    played = [each for each in Episodes(run) if each.steps]
+    # Of a run that learns while it is judged none is of that phase, and all are judged.
+    rows = [each for each in played if each.phase == "evaluate"] or played
+    if not rows:
+        raise UsageError(f"{run} has no episode of one step or more")
+    folder.mkdir(parents=True, exist_ok=True)
+    faults, suite = 0, None
+    with ExitStack() as closing:
+        progress = closing.enter_context(_bar())
+        task = progress.add_task(str(folder), total=len(rows))
+        for row in rows:
+            name = re.sub(r"[^\w.-]+", "-", f"{row.unit}-{row.k}-{row.task}-{row.variant}")
+            path = folder / f"{name}.mp4"
+            if not path.exists():
+                recorded = read_episode(run, row.k, row.unit, trust_code=trust_code)
+                if suite is None:
+                    suite = with_pictures(recorded.suite)
+                    closing.callback(close_suite, suite)
+                replay = Replay(recorded, suite)
+                try:
+                    _draw(replay, recorded, path, fps)
+                except EnvironmentFault as error:
+                    say(f"{path.name}: {error}")
+                    faults += 1
+                finally:
+                    replay.close()
+            progress.advance(task)
+    say(f"{len(rows) - faults} of {len(rows)} episodes are in {folder}")
+    return FAULTS if faults else OK
+
+
+def _bar() -> Progress:
+    output = console()
+    return Progress(console=output, transient=True, disable=not output.is_terminal)
+
+
+def _draw(
+    replay: Replay,
+    recorded: Recorded,
+    path: Path,
+    fps: float,
+    watcher: Callable[[int], None] = lambda _step: None,
+) -> None:
+    """Play the episode again into a video. Raises UsageError, EnvironmentFault."""
     from reglue_bench.replay import Camera
     from reglue_bench.replay.video import video as writing
 
     camera = Camera(replay.spec, replay.world)
-    output = console()
-    bar = Progress(console=output, transient=True, disable=not output.is_terminal)
-    with writing(path, fps) as frames, bar as progress:
-        task = progress.add_task(str(path), total=recorded.row.steps)
+    with writing(path, fps) as frames:
         for moment in replay.moments():
             picture = camera.take(moment.observation)
             if picture is None:
                 raise UsageError(
                     f"{recorded.plan.benchmark} has no pictures: its observations are no pictures, "
-                    "and its world has no render() that draws; omit --video to see numbers"
+                    "and its world has no render() that draws; without a video there are numbers"
                 )
             frames.add(picture)
-            progress.update(task, completed=moment.step)
+            watcher(moment.step)
 
 
 def _show(replay: Replay, recorded: Recorded, fps: float) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from env_adapters import Suite, SuiteName, World
-from env_adapters.mujoco import how_to_draw
+from env_adapters.mujoco import drawing_without_display, how_to_draw
 from reglue.environments.world import Rendered
 from reglue.errors import ReglueError, UsageError
 from reglue.spec import Arrays, TaskSpec, TensorSpec
@@ -66,7 +66,8 @@ def with_pictures(suite: SuiteName) -> Suite:
     """
     rendering = suite.rendering()
     try:
-        return rendering.build()
+        with drawing_without_display():
+            return rendering.build()
     except UsageError:
         if rendering == suite:
             raise

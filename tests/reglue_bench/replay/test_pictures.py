@@ -18,6 +18,7 @@ import pytest
 from rich.console import Console
 
 from env_adapters import Cell, SuiteName
+from env_adapters.mujoco import drawing_without_display
 from reglue.environments.world import Rendered
 from reglue.messages.agent_messages import Phase
 from reglue_bench.replay import Camera, Replay, read_episode, with_pictures
@@ -62,6 +63,72 @@ def test_no_video_is_left_of_an_episode_that_differs(
     code, _, err = watch(copy, "--episode", 0, "--video", tmp_path / "x.mp4")
     assert code == 1, err
     assert [file.name for file in tmp_path.iterdir()] == ["run"]
+
+
+def test_all_episodes_have_a_video_each_and_those_that_are_there_stay(
+    tmp_path: Path, watch: Watch, arcade: Path
+) -> None:
+    videos = tmp_path / "videos"
+    code, out, err = watch(arcade, "--all", "--out", videos)
+    assert code == 0, err
+    assert "6 of 6 episodes are in" in out
+    made = sorted(videos.iterdir())
+    assert [each.name[:4] for each in made] == ["0-0-", "0-1-", "0-2-", "1-0-", "1-1-", "1-2-"]
+    with av.open(str(made[4])) as container:
+        frames = sum(1 for _ in container.decode(container.streams.video[0]))
+    assert frames == read_episode(arcade, 1, 1).row.steps + 1
+    made[2].unlink()
+    made[3].write_bytes(b"mine")
+    assert watch(arcade, "--all", "--out", videos)[0] == 0
+    assert made[2].stat().st_size > 100
+    assert made[3].read_bytes() == b"mine"
+
+
+def test_of_all_episodes_those_that_differ_are_named(
+    tmp_path: Path, watch: Watch, arcade: Path
+) -> None:
+    (copy := tmp_path / "run").mkdir()
+    (copy / LEDGER).write_bytes((arcade / LEDGER).read_bytes())
+    altered(copy, **{"return": 1234.5})
+    code, out, _ = watch(copy, "--all", "--out", tmp_path / "videos")
+    assert code == 1
+    assert out.count("1234.5") == 6
+    assert "0 of 6 episodes are in" in out
+    assert not list((tmp_path / "videos").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("variables", "wanted"),
+    [
+        ({}, ("egl", "osmesa")),
+        ({"DISPLAY": ":0"}, (None,)),
+        ({"MUJOCO_GL": "glfw"}, ("glfw",)),
+    ],
+)
+def test_without_a_display_a_library_is_found_that_draws(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], wanted: tuple[str | None, ...]
+) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "MUJOCO_GL"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delitem(sys.modules, "mujoco", raising=False)
+    before = {**os.environ}
+    with drawing_without_display():
+        assert os.environ.get("MUJOCO_GL") in wanted
+    assert {**os.environ} == before
+
+
+@pytest.mark.images
+def test_metaworld_draws_where_nobody_named_a_library(tmp_path: Path, reach: Path) -> None:
+    """In a process of its own: MuJoCo chooses once."""
+    unset = ("MUJOCO_GL", "PYOPENGL_PLATFORM", "DISPLAY", "WAYLAND_DISPLAY")
+    environment = {name: value for name, value in os.environ.items() if name not in unset}
+    words = ["watch", reach, "--episode", "0", "--video", tmp_path / "reach.mp4"]
+    subprocess.run(
+        [sys.executable, "-m", "reglue", *map(str, words)], env=environment, timeout=240, check=True
+    )
+    assert (tmp_path / "reach.mp4").stat().st_size > 1000
 
 
 def test_numbers_make_no_video(tmp_path: Path, watch: Watch) -> None:
