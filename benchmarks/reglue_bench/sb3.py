@@ -1,7 +1,8 @@
-"""Evaluates a model of Stable-Baselines3 while it trains.
+"""Trains a model of Stable-Baselines3 in many slots, and evaluates it while it trains.
 
-from reglue_bench.sb3 import EvalCallback
+from reglue_bench.sb3 import EvalCallback, VecEnv
 
+model = PPO("MlpPolicy", VecEnv("gymnasium:CartPole-v1", 8))
 callback = EvalCallback("evaluate:gymnasium:CartPole-v1", eval_freq=10_000, num_episodes=20)
 model.learn(100_000, callback=callback)
 """
@@ -17,12 +18,15 @@ from stable_baselines3.common.callbacks import BaseCallback, EventCallback
 
 from reglue.agents.model_agent import ModelAgent
 from reglue.errors import BadArgument
+from reglue.gymnasium.sb3_vec_env import VecEnv
 from reglue_bench.evaluation import check_faults
 from reglue_bench.evaluator import Evaluator
 from reglue_bench.loggers import Log
 from reglue_bench.options import Options
 from reglue_bench.results.result import Result
 from reglue_bench.results.scores import ReturnScore, Success, SuccessScore
+
+__all__ = ["EvalCallback", "VecEnv"]
 
 
 class CallbackOptions(Options, total=False):

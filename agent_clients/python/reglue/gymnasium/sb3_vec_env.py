@@ -1,6 +1,6 @@
 """Environments for Stable-Baselines3: all slots of a benchmark in one call.
 
-from reglue.sb3 import VecEnv
+from reglue.gymnasium.sb3_vec_env import VecEnv
 
 model = PPO("MlpPolicy", VecEnv("MT10", num_envs=10))
 """
@@ -16,7 +16,7 @@ from gymnasium.vector import AutoresetMode
 from stable_baselines3.common import vec_env
 
 from reglue.errors import BadArgument
-from reglue.gymnasium import make_vec
+from reglue.gymnasium.make import make_vec
 
 
 class VecEnv(vec_env.VecEnv):  # type: ignore[misc] # SB3 is large, and mypy does not read it

@@ -12,7 +12,7 @@ from stable_baselines3.common.vec_env import VecNormalize
 
 import reglue
 from reglue.errors import BadArgument
-from reglue.sb3 import VecEnv
+from reglue.gymnasium.sb3_vec_env import VecEnv
 
 POLE = "gymnasium:CartPole-v1"
 
