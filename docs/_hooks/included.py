@@ -56,8 +56,16 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Let links lead to pages; let lists below text, and fences such as ```hex reward, be read."""
+    """Let links lead to pages; let lists below text, and fences such as ```hex reward, be read.
+
+    The search leaves out decisions: they say why, and readers ask how. It finds guides before
+    what each name means.
+    """
     here = page.file.src_uri
+    if here.startswith("decisions/"):
+        page.meta["search"] = {"exclude": True}
+    elif here.startswith("reference/"):
+        page.meta["search"] = {"boost": 0.5}
     source = _SOURCES.get(here, f"docs/{here}")
 
     def link(found: re.Match[str]) -> str:

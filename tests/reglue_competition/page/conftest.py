@@ -13,7 +13,10 @@ from starlette.testclient import TestClient
 from reglue_competition.page.app import Page
 from reglue_competition.page.site import Site
 from reglue_competition.store import Store
+from tests.docs.browser import browser
 from tests.reglue_competition.page.competition_builder import Made, whole
+
+__all__ = ["browser"]
 
 Open = Callable[[Made], TestClient]
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, Dialog, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Dialog, Page, expect
 
 from reglue_competition.competition_folder import CompetitionFolder
 from reglue_competition.store import Store
@@ -23,18 +21,6 @@ from tests.waiting import until
 _PATIENCE_MS = 20_000
 
 Scheme = Literal["light", "dark"]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """One for all tests of the page."""
-    found = shutil.which("chromium")
-    assert found, ".ci/chromium installs it"
-    sandbox = ["--no-sandbox"] if os.getuid() == 0 else []
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=found, args=sandbox)
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,5 @@
+"""A browser for what the documentation shows."""
+
+from tests.docs.browser import browser
+
+__all__ = ["browser"]

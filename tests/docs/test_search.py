@@ -1,0 +1,74 @@
+"""What people look for is the first thing that the built documentation's search finds."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.repository.pages import ROOT
+
+FIRST = {
+    "how-to/evaluate-a-policy.html": ["lstm", "recurrent", "stochastic", "evaluate_policy"],
+    "how-to/log-scores.html": ["wandb", "tensorboard", "mlflow", "pandas", "jupyter", "notebook"],
+    "how-to/evaluate-while-training.html": ["optuna", "hyperparameter"],
+    "how-to/cluster.html": ["slurm"],
+    "how-to/troubleshooting.html": ["troubleshooting", "macOS", "Windows", "hangs"],
+    "how-to/seeds-and-episodes.html": ["how many seeds"],
+    "how-to/replay.html": ["save video"],
+    "tutorials/first-environment.html": ["custom environment"],
+}
+_PATIENCE_MS = 60_000  # the browser makes the index
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Says nothing of what it serves."""
+
+    def log_message(self, *_: object) -> None:
+        """Nothing."""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the documentation, built and served."""
+    folder: Path = tmp_path_factory.mktemp("site")
+    words = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(folder)]
+    quiet = {"NO_MKDOCS_2_WARNING": "1"}
+    subprocess.run(words, cwd=ROOT, env=os.environ | quiet, timeout=240, check=True)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser, site: str) -> Iterator[Page]:
+    """A window, closed before the server is."""
+    opened = browser.new_page()
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"), [(words, page) for page, several in FIRST.items() for words in several]
+)
+def test_the_first_hit_is_the_page_that_answers(
+    page: Page, site: str, words: str, wanted: str
+) -> None:
+    page.goto(f"{site}/index.html?q={quote(words)}")
+    hit = page.locator(".md-search-result__link").first
+    hit.wait_for(state="attached", timeout=_PATIENCE_MS)
+    address = str(hit.get_attribute("href")).partition("?")[0]
+    assert address.partition("#")[0].endswith(f"/{wanted}")
