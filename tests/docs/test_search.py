@@ -26,6 +26,7 @@ FIRST = {
     "how-to/seeds-and-episodes.html": ["how many seeds"],
     "how-to/replay.html": ["save video"],
     "tutorials/first-environment.html": ["custom environment"],
+    "tutorials/first-meta-learner.html": ["meta-learning", "agent that adapts"],
 }
 _PATIENCE_MS = 60_000  # the browser makes the index
 
