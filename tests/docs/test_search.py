@@ -21,6 +21,8 @@ FIRST = {
     "how-to/evaluate-a-policy.html": ["lstm", "recurrent", "stochastic", "evaluate_policy"],
     "how-to/log-scores.html": ["wandb", "tensorboard", "mlflow", "pandas", "jupyter", "notebook"],
     "how-to/evaluate-while-training.html": ["optuna", "hyperparameter"],
+    "how-to/compare-algorithms.html": ["compare algorithms"],
+    "how-to/paper.html": ["paper", "cite"],
     "how-to/cluster.html": ["slurm"],
     "how-to/troubleshooting.html": ["troubleshooting", "macOS", "Windows", "hangs"],
     "how-to/seeds-and-episodes.html": ["how many seeds"],
