@@ -51,7 +51,7 @@ benchmark = "online:mountain-car"
 options = { runs = 2, episodes = 20, episode_limit = 1000 }
 
 [quotas]
-at_once = 9
+at_once = 40
 
 [play]
 places = 2
