@@ -1,11 +1,13 @@
 """Our containers, in an engine of the tests' own.
 
-Needs root on Debian, whose packages .ci/docker installs; images are kept in build/docker.
+Needs root on Debian, whose packages .ci/docker installs; images are kept in the user's cache,
+where all checkouts of this machine find them.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -22,6 +24,7 @@ from tests.leftovers import nothing_left
 
 ROOT = Path(__file__).parents[2]
 LANGUAGES = ["python", "cpp", "julia", "typescript"]
+IMAGES = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "reglue-images"
 
 
 @dataclass(frozen=True)
@@ -108,7 +111,7 @@ class Docker:
 def docker() -> Iterator[Docker]:
     """An engine that has our Dockerfiles' base images."""
     try:
-        with nothing_left(), engine(ROOT / "build" / "docker") as running:
+        with nothing_left(), engine(IMAGES) as running:
             docker = Docker(running.environment, running.pid)
             docker("tests/docker/base-images")
             every = replace(docker, profiles=("bakeoff", "competition"))

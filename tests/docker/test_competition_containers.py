@@ -191,7 +191,16 @@ def test_a_server_that_is_stopped_leaves_in_good_order(
     finally:
         docker.compose("up", "--detach", "competition")
         until(lambda: health(docker) == "healthy", "the server answers", 5 * MINUTES)
-    assert "Leaderboard" in read_page(docker, tmp_path)
+    # The page's process begins after that of the agents' port, which the health check asks.
+    until(lambda: shows_leaderboard(docker, tmp_path), "the page answers", MINUTES)
+
+
+def shows_leaderboard(docker: Docker, folder: Path) -> bool:
+    """Whether the page answers with it."""
+    try:
+        return "Leaderboard" in read_page(docker, folder)
+    except AssertionError:  # nobody listens yet
+        return False
 
 
 def health(docker: Docker) -> str:
