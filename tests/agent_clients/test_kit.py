@@ -10,7 +10,6 @@ import re
 import subprocess
 import sys
 import time
-import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +19,7 @@ import pytest
 from reglue_bench.kit.language import LANGUAGES, LanguageName
 from reglue_bench.kit.writing import write_project
 from reglue_bench.results.result import read_result
-from tests.agent_clients.client_programs import ROOT, built, run
+from tests.agent_clients.client_programs import built
 from tests.leftovers import nothing_left
 
 pytestmark = pytest.mark.timeout(900)  # it compiles the client
@@ -118,23 +117,3 @@ def test_a_project_is_built_rehearses_and_joins(
     result = read_result(tmp_path / "run")
     assert result.complete
     assert not result.faults
-
-
-def test_a_wheel_carries_the_templates_of_projects(tmp_path: Path) -> None:
-    """As an installation far from any checkout has it: the same projects, to the byte."""
-    pip = (sys.executable, "-m", "pip", "wheel", "--no-deps", "--wheel-dir", str(tmp_path))
-    run(*pip, str(ROOT))
-    (wheel,) = tmp_path.glob("*.whl")
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(tmp_path / "installed")
-    for language in LANGUAGES:
-        here, there = tmp_path / language, tmp_path / f"wheel-{language}"
-        write_project(language, here)
-        installed = {"PYTHONPATH": str(tmp_path / "installed")}
-        run(sys.executable, "-m", "reglue", "kit", language, str(there), environment=installed)
-        assert contents(here) == contents(there)
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    files = [path for path in folder.rglob("*") if path.is_file()]
-    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
