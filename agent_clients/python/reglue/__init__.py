@@ -58,6 +58,8 @@ if TYPE_CHECKING:
     from reglue_bench import Evaluator as Evaluator
     from reglue_bench import Result as Result
     from reglue_bench import evaluate as evaluate
+
+    __version__: str
 else:
     # Not for type checkers: they would take any name for an attribute.
     _WHERE = {
@@ -100,6 +102,10 @@ else:
         """
         if name in _WHERE:
             value = getattr(import_module(_WHERE[name]), name)
+        elif name == "__version__":
+            from reglue.version import version_of
+
+            value = version_of("reglue")
         else:
             from reglue.tools.extras import load_name
 
