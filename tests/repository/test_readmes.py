@@ -18,7 +18,7 @@ from tests.repository.test_links import markdown
 
 READMES = [page for page in markdown() if page.endswith("/README.md")]
 MADE = {"site/", "Manifest.toml"}  # by a build
-SOURCE = r"[\w./-]+(?:\.(?:py|proto|toml|cc|hpp?|jl|ts)|/)"
+FILE = r"[\w./-]+\.(?:cc?|css|h|jl|js|json|md|proto|py|sh|svg|toml|ts|txt|yml)"
 
 
 def files(folder: str) -> list[str]:
@@ -26,8 +26,11 @@ def files(folder: str) -> list[str]:
 
 
 def named(text: str) -> list[str]:
-    """The files and folders that a text names, each in backticks."""
-    return re.findall(rf"`({SOURCE})`", text)
+    """The files, and folders with a slash at the end, that a text names in backticks.
+
+    What a link shows is not one: where it leads is tested in test_links.py.
+    """
+    return re.findall(rf"(?<!\[)`({FILE}|[\w./-]+/|\.ci/[\w-]+)`", text)
 
 
 @pytest.mark.parametrize("page", READMES)
