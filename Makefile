@@ -20,7 +20,7 @@ export PATH := $(CURDIR)/build/julia/bin:$(PATH)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help help-all setup demo docs reference picture chaos signals crowd cheats mutants test test-python fuzz test-clients test-containers check conformance coverage speed scaling format proto \
+.PHONY: help help-all setup demo dist docs pages reference picture chaos signals crowd cheats mutants test test-python fuzz test-clients test-containers check conformance coverage speed scaling format proto \
 	proto-image constraints clean clients cpp onnxruntime sanitize tidy c julia typescript units tools docker \
 	check-style check-types check-layers check-proto check-stubs \
 	check-tests check-clients check-containers ready-clients tested-clients every-test every-client-test
@@ -39,14 +39,22 @@ demo: .venv/is-installed ## evaluate an agent process on Meta-World and name its
 	$(BIN)/reglue bench MT10 --agent expert --num-episodes 5 --seed 42 --out $(DEMO)
 	$(BIN)/reglue report $(DEMO)
 
-docs: .venv/dev-is-installed reference ## build the documentation into site/, or fail at a broken link
+# What a machine has no tools for is left out, and said: `make reference` makes all, as `make check` does. Without any of it, or
+# as it was made last: `make pages`.
+docs: .venv/dev-is-installed ## build the documentation into site/, or fail at a broken link
+	@$(call made-by,.ci/doxygen,the references of C and C++,build/api/c/index.xml build/api/cpp/index.xml)
+	@$(call made-by,.ci/julia build/julia,the reference of Julia,build/api/julia/Reglue.md)
+	@$(call made-by,.ci/node,the reference of TypeScript and search from disk,build/api/typescript/README.md $(OFFLINE))
+	$(MAKE) pages
+
+made-by = if $(1); then $(MAKE) $(3); else echo "The site is built without $(2)." >&2; fi
+
+pages: .venv/dev-is-installed
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
-# What docs/reference shows of the doc comments in other languages. `make docs REFERENCES=` does without: those pages are then
-# as they were built last, or say that they were not.
-REFERENCES := c/index.xml cpp/index.xml julia/Reglue.md typescript/README.md
-
-reference: $(addprefix build/api/,$(REFERENCES))
+# The doc comments in other languages, and the script by which a site searches that is opened from disk.
+OFFLINE := docs/_hooks/node_modules/is-installed
+reference: $(addprefix build/api/,c/index.xml cpp/index.xml julia/Reglue.md typescript/README.md) $(OFFLINE)
 
 build/api/c/index.xml: $(wildcard agent_clients/c/include/*.h)
 build/api/cpp/index.xml: $(wildcard agent_clients/cpp/include/reglue/*.h)
@@ -64,6 +72,9 @@ build/api/typescript/README.md: $(TYPESCRIPT)/node_modules/is-installed $(TYPESC
 		$(shell find $(TYPESCRIPT)/src -name '*.ts' -not -path '*/gen/*')
 	cd $(TYPESCRIPT) && npm run reference
 
+dist: .venv/dev-is-installed ## build the sdist and the wheel into dist/
+	$(BIN)/python -m build
+
 picture: .venv/dev-is-installed ## draw docs/assets/report.png; needs chromium
 	PATH="$(CURDIR)/$(BIN):$$PATH" .ci/picture
 
@@ -75,7 +86,7 @@ ELSEWHERE := --ignore tests/agent_clients --ignore tests/docker
 test: .venv/dev-is-installed ## run the tests that need nothing but Python, in minutes
 	$(PYTEST) $(ELSEWHERE) -n $(TESTS) -m "not ($(MARKS))"
 
-test-python: .venv/dev-is-installed ## run every test but those of other languages and of containers
+test-python: .venv/dev-is-installed $(OFFLINE) ## run every test but those of other languages and of containers
 	.ci/gl
 	.ci/sandbox
 	.ci/postgres
@@ -201,7 +212,7 @@ check: ## what CI runs; ANEW=1: also what passed on this machine with the same f
 	$(MAKE) -j 6 check-containers check-tests check-types
 
 # What packages bring, one after another and before the tests: two that install would get in each other's way.
-tools: .venv/pyvenv.cfg proto/node_modules/is-installed $(TYPESCRIPT)/node_modules/is-installed docker
+tools: .venv/pyvenv.cfg proto/node_modules/is-installed $(TYPESCRIPT)/node_modules/is-installed $(OFFLINE) docker
 	.ci/gl
 	.ci/sandbox
 	.ci/postgres
@@ -213,7 +224,7 @@ tools: .venv/pyvenv.cfg proto/node_modules/is-installed $(TYPESCRIPT)/node_modul
 
 # One run of tests after the other: two at once starve each other.
 check-tests: ready-clients
-	$(MAKE) docs every-test
+	$(MAKE) pages every-test
 	+$(TESTED_CLIENTS)
 
 every-test: .venv/dev-is-installed
@@ -274,7 +285,7 @@ constraints: .venv-uv/is-installed ## take up the newest versions that pyproject
 		--custom-compile-command "make constraints" --output-file constraints.txt pyproject.toml
 
 clean: ## remove all that the other targets made, except runs/
-	rm -rf .venv .venv-proto .venv-speed .venv-uv proto/node_modules build dist site .*_cache .hypothesis \
+	rm -rf .venv .venv-proto .venv-speed .venv-uv proto/node_modules docs/_hooks/node_modules build dist site .*_cache .hypothesis \
 		$(addprefix $(TYPESCRIPT)/,node_modules dist src/gen)
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

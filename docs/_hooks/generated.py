@@ -167,7 +167,11 @@ GENERATORS: dict[str, Callable[..., str]] = {each.__name__: each for each in _GE
 def _if_built(path: str, show: Callable[[Path], str]) -> str:
     """A file that `make reference` makes. Who writes other pages may not have the tools for it."""
     built = ROOT / "build/api" / path
-    return show(built) if built.is_file() else "*Not built here: `make docs` builds it.*"
+    return (
+        show(built)
+        if built.is_file()
+        else "*Not built here: `make docs` says which tools it needs.*"
+    )
 
 
 def _command(point: EntryPoint) -> str:

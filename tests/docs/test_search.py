@@ -15,6 +15,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Browser, Page
 
+from docs._hooks.offline import WORKER
 from tests.repository.pages import ROOT
 
 FIRST = {
@@ -41,12 +42,18 @@ class Quiet(SimpleHTTPRequestHandler):
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of the documentation, built and served."""
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The documentation, built."""
     folder: Path = tmp_path_factory.mktemp("site")
     words = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(folder)]
     quiet = {"NO_MKDOCS_2_WARNING": "1"}
     subprocess.run(words, cwd=ROOT, env=os.environ | quiet, timeout=240, check=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def site(folder: Path) -> Iterator[str]:
+    """Its address, served."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
@@ -70,8 +77,18 @@ def page(browser: Browser, site: str) -> Iterator[Page]:
 def test_the_first_hit_is_the_page_that_answers(
     page: Page, site: str, words: str, wanted: str
 ) -> None:
-    page.goto(f"{site}/index.html?q={quote(words)}")
+    assert first_hit(page, f"{site}/index.html?q={quote(words)}").endswith(f"/{wanted}")
+
+
+def first_hit(page: Page, address: str) -> str:
+    """Where it leads, without the heading."""
+    page.goto(address)
     hit = page.locator(".md-search-result__link").first
     hit.wait_for(state="attached", timeout=_PATIENCE_MS)
-    address = str(hit.get_attribute("href")).partition("?")[0]
-    assert address.partition("#")[0].endswith(f"/{wanted}")
+    return str(hit.get_attribute("href")).partition("?")[0].partition("#")[0]
+
+
+def test_a_site_that_is_opened_from_disk_searches(page: Page, folder: Path) -> None:
+    assert WORKER.is_file(), "run `make reference` first"
+    start = (folder / "index.html").as_uri()
+    assert first_hit(page, f"{start}?q=slurm") == (folder / "how-to/cluster.html").as_uri()

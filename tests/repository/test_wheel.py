@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -18,6 +17,7 @@ from reglue_bench.kit.language import LANGUAGES, LanguageName
 from reglue_bench.kit.writing import write_project
 from tests.repository.pages import ROOT, blocks
 from tests.repository.test_packaging import commands, pyproject
+from tests.repository.tracked_files import copy_tracked, tracked
 
 pytestmark = pytest.mark.slow
 
@@ -50,18 +50,11 @@ def run(*words: str | Path, cwd: Path, expect: int = 0) -> str:
     return done.stdout
 
 
-def tracked(*folders: str) -> list[str]:
-    listed = subprocess.check_output(["git", "ls-files", *folders], cwd=ROOT, text=True)
-    return [each for each in listed.splitlines() if (ROOT / each).is_file()]
-
-
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Distributions:
     folder = tmp_path_factory.mktemp("built")
     source, out = folder / "source", folder / "dist"
-    for path in tracked():
-        (source / path).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / path, source / path)
+    copy_tracked(source)
     run(sys.executable, "-m", "build", "--outdir", out, source, cwd=folder)
     (sdist,), (wheel,) = out.glob("*.tar.gz"), out.glob("*.whl")
     return Distributions(source, sdist, wheel)
