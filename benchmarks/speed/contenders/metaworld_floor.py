@@ -1,9 +1,11 @@
-"""The least that scripted experts on MT10 can cost: the physics, and the experts' own time.
+"""The least that an evaluation on Meta-World can cost: the physics, and the policy's own time.
 
 Beside it what the same steps cost in our worlds, without a glue.
 
-`python -m speed.contenders.metaworld_floor SHARE OF EPISODES SEED` measures a share of the goals of
-each task, so that a process a core measures all of them while all cores are busy.
+`python -m speed.contenders.metaworld_floor BENCHMARK SHARE OF EPISODES SEED`: MT10 is played by
+scripted experts up to their first success, ML10's test tasks by the light learner for whole
+episodes. It measures a share of the goals of each task, so that a process a core measures all of
+them while all cores are busy.
 """
 
 from __future__ import annotations
@@ -12,7 +14,8 @@ import json
 import sys
 import time
 import warnings
-from typing import Any, cast
+from collections.abc import Callable
+from typing import Any, TypeAlias, cast
 
 import metaworld
 import numpy as np
@@ -23,53 +26,64 @@ from reglue.environments.world import Cell
 from reglue.messages.agent_messages import Phase
 from reglue.spec import Array
 from speed.contenders.metaworld_costs import Control, simulation
+from speed.light import Learner
 
 MAX_STEPS = 500
+Act: TypeAlias = Callable[[Array], Array]
 
 
-def main(share: int, of: int, episodes: int, seed: int) -> None:
-    """Seconds of physics, experts and our worlds, over goals `share`, `share + of`, …"""
+def main(name: str, share: int, of: int, episodes: int, seed: int) -> None:
+    """Seconds of physics, policy and our worlds, over goals `share`, `share + of`, …"""
     warnings.simplefilter("ignore")  # the experts' own: "Constant(s) may be too high"
-    benchmark = cast(Any, metaworld).MT10(seed=seed)
-    measured = {"physics": 0.0, "experts": 0.0, "worlds": 0.0, "steps": 0.0}
-    for name, cls in benchmark.train_classes.items():
+    benchmark = getattr(metaworld, name)(seed=seed)
+    is_meta = name == "ML10"
+    split = "test" if is_meta else "train"
+    measured = {"physics": 0.0, "policy": 0.0, "worlds": 0.0, "steps": 0.0}
+    for task, cls in getattr(benchmark, f"{split}_classes").items():
         environment = cls(reward_function_version="v2")
-        goals = [task for task in benchmark.train_tasks if task.env_name == name]
+        goals = [each for each in getattr(benchmark, f"{split}_tasks") if each.env_name == task]
+        act: Act = _learned if is_meta else cast(Any, ENV_POLICY_MAP)[task]().get_action
         vectors: list[tuple[float, ...]] = []
         taken: list[list[Array]] = []
         for goal in goals[share:episodes:of]:
             environment.set_task(goal)
-            controls, actions, experts = _played(environment, cast(Any, ENV_POLICY_MAP)[name]())
+            controls, actions, policy = _played(environment, act, whole=is_meta)
             measured["physics"] += _simulated(environment, controls)
             vectors.append(tuple(environment._last_rand_vec.tolist()))
             taken.append(actions)
-            measured["experts"] += experts
+            measured["policy"] += policy
             measured["steps"] += len(controls)
-        measured["worlds"] += _stepped(name, vectors, taken)
+        suite = MetaWorld(goals={task: vectors}, goal_visible=not is_meta)
+        measured["worlds"] += _stepped(suite, task, taken)
         environment.close()
     sys.stdout.write(json.dumps(measured))
 
 
-def _played(environment: Any, expert: Any) -> tuple[list[Control], list[Array], float]:
-    """An episode up to its first success: what the physics is told, actions, the expert's s."""
+def _learned(observation: Array) -> Array:
+    [action] = Learner().eval_action(observation[None])
+    return cast(Array, action)
+
+
+def _played(environment: Any, act: Act, *, whole: bool) -> tuple[list[Control], list[Array], float]:
+    """An episode, unless `whole` up to its first success: controls, actions, the policy's s."""
     observation, _ = environment.reset()
     controls: list[Control] = []
     actions: list[Array] = []
-    seconds, success = 0.0, False
-    while not success and len(controls) < MAX_STEPS:
+    seconds, is_over = 0.0, False
+    while not is_over and len(controls) < MAX_STEPS:
         began = time.perf_counter()
-        action = expert.get_action(observation.copy())
+        action = act(observation.copy())
         seconds += time.perf_counter() - began
         actions.append(action.astype(np.float32))
         observation, _, _, _, info = environment.step(actions[-1])
-        success = info["success"] == 1
+        is_over = info["success"] == 1 and not whole
         controls.append((environment.data.mocap_pos.copy(), environment.data.ctrl.copy()))
     return controls, actions, seconds
 
 
-def _stepped(task: str, goals: list[tuple[float, ...]], actions: list[list[Array]]) -> float:
+def _stepped(suite: MetaWorld, task: str, actions: list[list[Array]]) -> float:
     """Seconds of the steps of a task's episodes in one of our worlds."""
-    world, seconds = MetaWorld(goals={task: goals}, goal_visible=True).world(), 0.0
+    world, seconds = suite.world(), 0.0
     for variant, episode in enumerate(actions):
         world.start(Cell(task, variant, seed=0, repeat=0, phase=Phase.EVALUATE))
         began = time.perf_counter()
@@ -94,4 +108,4 @@ def _simulated(environment: Any, controls: list[Control]) -> float:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main(sys.argv[1], *map(int, sys.argv[2:]))

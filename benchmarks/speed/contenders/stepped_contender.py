@@ -6,6 +6,7 @@ episodes without end with the agent that connects.
 
 from __future__ import annotations
 
+import hashlib
 import sys
 import time
 import warnings
@@ -14,6 +15,8 @@ from itertools import count
 from typing import Any
 
 import gymnasium
+import numpy as np
+import numpy.typing as npt
 
 from env_adapters import Cell, SuiteName
 from env_adapters.suites import suite_name
@@ -95,8 +98,64 @@ def steps_of(envs: Any, *others: int) -> None:
     envs.close()
 
 
+class ByHand:
+    """Gymnasium's environments whose episodes have seeds of their own, and are counted.
+
+    The next call begins the next episode. Actions are checked as an array; nothing is recorded,
+    timed or caught: `make_vec` cannot cost less than this.
+    """
+
+    def __init__(self, name: str, slots: int) -> None:
+        self.num_envs = slots
+        self._envs = [gymnasium.make(name) for _ in range(slots)]
+        one = self._envs[0]
+        self.action_space: Any = gymnasium.vector.utils.batch_space(one.action_space, slots)
+        self._seen = np.zeros((slots, *(one.observation_space.shape or ())), np.float32)
+        self._seeds = count()
+        self._over = [False] * slots
+        self._returns, self._steps = np.zeros(slots), np.zeros(slots, np.int64)
+
+    def reset(self) -> object:
+        """Begin everywhere."""
+        for slot in range(self.num_envs):
+            self._begin(slot)
+        return self._seen.copy(), {}
+
+    def step(self, actions: npt.NDArray[np.int64]) -> object:
+        """One step of each, or its next episode's first observation."""
+        if actions.dtype != np.int64 or not ((actions >= 0) & (actions < 2)).all():
+            raise ValueError(actions)
+        rewards = np.zeros(self.num_envs)
+        ends = np.zeros((2, self.num_envs), np.bool_)
+        infos = {}
+        for slot, action in enumerate(actions.tolist()):
+            if self._over[slot]:
+                self._begin(slot)
+                continue
+            self._seen[slot], reward, *(ends[:, slot]), _ = self._envs[slot].step(action)
+            rewards[slot] = reward
+        self._returns += rewards
+        self._steps += 1
+        over = ends[0] | ends[1]
+        if over.any():
+            infos["episode"] = {"r": self._returns.copy(), "l": self._steps.copy(), "_r": over}
+        self._over = over.tolist()
+        return self._seen.copy(), rewards, *ends, infos
+
+    def close(self) -> None:
+        """Close them all."""
+        for env in self._envs:
+            env.close()
+
+    def _begin(self, slot: int) -> None:
+        label = f"reglue cell 0 {next(self._seeds)}".encode()
+        seed = int.from_bytes(hashlib.sha256(label).digest()[:4], "little")
+        self._seen[slot], _ = self._envs[slot].reset(seed=seed)
+        self._over[slot], self._returns[slot], self._steps[slot] = False, 0.0, -1
+
+
 def main(kind: str, where: str, slots: int) -> None:
-    """`where` is socket, here, async (Meta-World's own) or sync (Gymnasium's)."""
+    """`where` is socket, here, async (Meta-World's), sync (Gymnasium's) or hand."""
     if where == "async":
         warnings.simplefilter("ignore")
         import metaworld  # noqa: F401 - registers its environments
@@ -109,6 +168,9 @@ def main(kind: str, where: str, slots: int) -> None:
         return
     if where == "sync":
         steps_of(gymnasium.make_vec(kind, num_envs=slots, vectorization_mode="sync"))
+        return
+    if where == "hand":
+        steps_of(ByHand(kind, slots))
         return
     if where == "here":
         benchmark, mode = _BENCHMARKS.get(kind, (kind, _MODE))

@@ -180,18 +180,9 @@ class _Evaluations:
 
     def floor(self) -> float:
         """Seconds of physics and experts, by core."""
-        module, of = "speed.contenders.metaworld_floor", cores()
-
-        def share(place: int) -> dict[str, float]:
-            return run(module, str(place), str(of), str(self.episodes), str(SEED)).found
-
-        with ThreadPoolExecutor(of) as together:
-            shares = [*together.map(share, range(of))]
-        physics, worlds, experts = (
-            sum(each[what] for each in shares) / of for what in ("physics", "worlds", "experts")
-        )
-        self.worlds.append(worlds + experts)
-        return physics + experts
+        least = _least("MT10", self.episodes)
+        self.worlds.append(least["worlds"] + least["policy"])
+        return least["physics"] + least["policy"]
 
     def without_glue(self) -> Series:
         """What went with each floor."""
@@ -215,6 +206,19 @@ class _Evaluations:
         return _ratio("rows that are equal", counts["equal"], counts["compared"])
 
 
+def _least(benchmark: str, episodes: int) -> dict[str, float]:
+    """Seconds of physics, worlds and policy by core, with all cores busy, and steps of all."""
+    module, of = "speed.contenders.metaworld_floor", cores()
+
+    def share(place: int) -> dict[str, float]:
+        return run(module, benchmark, str(place), str(of), str(episodes), str(SEED)).found
+
+    with ThreadPoolExecutor(of) as together:
+        shares = [*together.map(share, range(of))]
+    least = {what: sum(each[what] for each in shares) for what in shares[0]}
+    return {what: value / (1 if what == "steps" else of) for what, value in least.items()}
+
+
 def _ratio(name: str, above: float, below: float) -> Series:
     return Series(name, "", (above / below,))
 
@@ -224,6 +228,9 @@ WHOLE = 10  # evaluations, Meta-World's default: 1.1 million steps
 META_OURS, META_THEIRS = "reglue bench ML10", "metalearning_evaluation"
 META_WHOLE = "the same, in whole turns"
 DROP_IN = "the same, imported from reglue_bench.metaworld"
+META_FLOOR = "physics of the steps of reglue bench ML10 ÷ cores"
+META_WORLDS = "our worlds for these steps ÷ cores"
+GOALS = 6  # of each task, of which the floor plays an episode
 
 _ABOUT_META = (
     "ML10 test, 20 trials a wave, 1 × 10 episodes of adaptation of 500 steps and 3 of evaluation: "
@@ -233,7 +240,10 @@ _ABOUT_META = (
     "steps; its learner has a process of its own, and answers each slot by itself, so that it "
     "is asked about half of the slots while the other half steps. In whole turns it is the object "
     "that Meta-World's function gets. The function from reglue_bench.metaworld judges "
-    "as Meta-World's, with the learner in its process."
+    "as Meta-World's, with the learner in its process. The floor: mj_step and mj_forward of "
+    "{goals} episodes a task, and the learner's own time, a process a core, for as many steps as "
+    "`reglue bench` plays; beside it the steps of our worlds in place of the physics: without "
+    "glue, messages, resets and starts."
 )
 
 
@@ -248,6 +258,7 @@ def meta_learning(scale: Scale, watch: Watch) -> Section:
                 DROP_IN: played.drop_in,
                 META_OURS: played.ours,
                 META_WHOLE: played.whole,
+                META_FLOOR: played.floor,
             },
             "s",
             rounds=1 if scale.long else scale.rounds(2),
@@ -256,8 +267,8 @@ def meta_learning(scale: Scale, watch: Watch) -> Section:
     steps = (Series(f"{name}, steps", "", (count,)) for name, count in played.steps.items())
     return Section(
         title="Whole meta-learning evaluation of ML10",
-        about=_ABOUT_META.format(evaluations=evaluations, whole=WHOLE),
-        series=(*series, *steps),
+        about=_ABOUT_META.format(evaluations=evaluations, whole=WHOLE, goals=GOALS),
+        series=(*series, Series(META_WORLDS, "s", tuple(played.worlds)), *steps),
         claims=(
             Claim(
                 "ML10 test, whole command, beside metaworld.evaluation",
@@ -283,6 +294,25 @@ def meta_learning(scale: Scale, watch: Watch) -> Section:
                 is_peer=True,
                 means="the same protocol and numbers",
             ),
+            Claim(
+                "ML10 test, whole command ÷ its physics on all cores",
+                META_OURS,
+                META_FLOOR,
+                means="1 cannot be reached: rewards, messages, resets and starts cost something",
+            ),
+            Claim(
+                "ML10 test, whole command ÷ our worlds without a glue",
+                META_OURS,
+                META_WORLDS,
+                means="what the glue, its processes, resets and starts cost",
+            ),
+            Claim(
+                "our worlds for ML10's steps without a glue, beside metaworld.evaluation",
+                META_WORLDS,
+                META_THEIRS,
+                "theirs/ours",
+                means="no glue over these worlds can be faster than that",
+            ),
         ),
     )
 
@@ -294,6 +324,7 @@ class _MetaLearning:
     folder: Path
     count: int
     steps: dict[str, int] = field(default_factory=dict)
+    worlds: list[float] = field(default_factory=list)  # seconds, by core
 
     def theirs(self) -> float:
         """Seconds of metalearning_evaluation."""
@@ -320,6 +351,13 @@ class _MetaLearning:
     def whole(self) -> float:
         """Seconds of reglue bench, with Meta-World's kind of learner."""
         return self._bench(META_WHOLE, "Learner")
+
+    def floor(self) -> float:
+        """Seconds of physics and learner by core, for as many steps as ours were."""
+        least = _least("ML10", GOALS)
+        times = self.steps[META_OURS] / least["steps"]
+        self.worlds.append(times * (least["worlds"] + least["policy"]))
+        return times * (least["physics"] + least["policy"])
 
     def _bench(self, name: str, learner: str) -> float:
         out = Path(tempfile.mkdtemp(dir=self.folder), "run")

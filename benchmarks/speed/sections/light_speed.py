@@ -23,7 +23,8 @@ HERE, SOCKET = (
     f"make_vec in its process, {ENVS} CartPoles",
     f"make_vec over a Unix socket, {ENVS} CartPoles",
 )
-VECTORS = {HERE: "here", SOCKET: "socket", MADE: "sync"}
+BY_HAND = f"exact episodes by hand, {ENVS} CartPoles"
+VECTORS = {HERE: "here", SOCKET: "socket", MADE: "sync", BY_HAND: "hand"}
 
 CLAIMS = (
     *(
@@ -43,6 +44,12 @@ CLAIMS = (
     ),
     Claim(f"{HERE}, beside Gymnasium's", HERE, MADE, "theirs/ours", is_peer=True),
     Claim(f"{SOCKET}, beside Gymnasium's", SOCKET, MADE, "theirs/ours", is_peer=True),
+    Claim(
+        f"{BY_HAND} ÷ gymnasium.make_vec",
+        BY_HAND,
+        MADE,
+        means="a seed for each, and its return: `make_vec` cannot cost less",
+    ),
 )
 
 
@@ -77,7 +84,9 @@ def light(scale: Scale, watch: Watch) -> Section:
         "SyncVectorEnv and over a list. All play the same seeds, and their returns are compared. "
         f'`reglue.make_vec("gymnasium:CartPole-v1", num_envs={ENVS})`, and the same environments '
         'at a glue in another process, beside `gymnasium.make_vec("CartPole-v1", '
-        f'num_envs={ENVS}, vectorization_mode="sync")`, with random actions.',
+        f'num_envs={ENVS}, vectorization_mode="sync")`, with random actions. By hand: a loop over '
+        "those environments with a seed for each episode and its return; nothing is recorded or "
+        "caught.",
         series=tuple(replace(each, is_least=True) for each in (*played, *stepped)),
         claims=CLAIMS,
     )
