@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.metadata import EntryPoint, entry_points
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from reglue.errors import CannotLoad, UnknownName
 
@@ -42,22 +42,13 @@ class Registry(Generic[_T]):
         """The object called `name`. Raises UnknownName, and CannotLoad for another package's."""
         if name in self.built_in:
             target = self.built_in[name]
-            return (
-                EntryPoint(name, target, self._group).load() if isinstance(target, str) else target
-            )
-        if name not in self._others:
+            if not isinstance(target, str):
+                return target
+        elif name in self._others:
+            target = self._others[name].value
+        else:
             raise UnknownName(self._what, name, self)
-        point = self._others[name]
-        try:
-            loaded = point.load()
-        except Exception as error:  # the edge of another's package
-            raise CannotLoad(
-                f"the {self._what} {name} is {point.value}, which cannot be imported: "
-                f"{type(error).__name__}: {error}"
-            ) from error
-        if self._wanted not in getattr(loaded, "__mro__", type(loaded).__mro__):
-            raise CannotLoad(f"{point.value} is {loaded!r}, wanted a {self._wanted.__name__}")
-        thing: _T = loaded
+        thing: _T = imported(f"{self._what} {name}", target, self._wanted)
         return thing
 
     def loaded(self) -> dict[str, _T]:
@@ -72,3 +63,20 @@ class Registry(Generic[_T]):
     def _others(self) -> Mapping[str, EntryPoint]:
         loaded = entry_points(group=self._group)
         return {point.name: point for point in loaded if point.name not in self.built_in}
+
+
+@cache
+def imported(what: str, target: str, wanted: type) -> Any:
+    """The object at `module:name`: of the class `wanted`, or a subclass of it.
+
+    Raises CannotLoad, which calls it `what`, if it is not, or cannot be imported.
+    """
+    try:
+        loaded = EntryPoint(what, target, "").load()
+    except Exception as error:  # the edge of another's package
+        raise CannotLoad(
+            f"the {what} is {target}, which cannot be imported: {type(error).__name__}: {error}"
+        ) from error
+    if wanted not in getattr(loaded, "__mro__", type(loaded).__mro__):
+        raise CannotLoad(f"{target} is {loaded!r}, wanted a {wanted.__name__}")
+    return loaded

@@ -50,10 +50,10 @@ from dataclasses import replace
 
 from pydantic import BaseModel
 
-from reglue_bench import renderers
 from reglue_bench.measures.success import SUCCESS
 from reglue_bench.procedures import MultiTask
 from reglue_bench.plots.views import Plot, Table
+from reglue_bench.renderers import success_renderer
 from reglue_bench.results.scoring import score
 from reglue_bench.terminal.tally import JudgedTally
 
@@ -71,13 +71,13 @@ def plots(result, prefix):
     table = Table(["task", "steps"], [[task, str(n)] for task, n in steps(result).items()])
     empty = {"data": [], "layout": {"height": 100}}
     last = Plot(f"{prefix}-last", "The last walk", "Its steps.", "Steps.", empty, table)
-    return [*renderers.SUCCESS.plots(result, prefix), last]
+    return [*success_renderer.SUCCESS.plots(result, prefix), last]
 
 
-MEASURE = replace(SUCCESS, name="first success")
+MEASURE = replace(SUCCESS, name="first success", shown_by="first_goals:RENDERER")
 
 RENDERER = replace(
-    renderers.SUCCESS,
+    success_renderer.SUCCESS,
     notes=lambda result: [f"the last walk took {steps(result)['walk']} steps"],
     caption=lambda first: "First goals alone, paired goal by goal.",
     plots=plots,
@@ -93,7 +93,8 @@ class FirstGoals(MultiTask):
 
     about = "the first goal of each task"
     settings = Parameters
-    scored_by = counted_by = "first-goals"
+    scored_by = "first_goals:scored"
+    counted_by = "first_goals:Tally"
 
     @classmethod
     def parameters(cls, settings, variants):
@@ -109,7 +110,7 @@ class FirstGoals(MultiTask):
 
     @classmethod
     def measured_by(cls, parameters):
-        return "first-success"
+        return "first_goals:MEASURE"
 
 
 def scored(procedure, played):
@@ -121,11 +122,5 @@ def scored(procedure, played):
 
 def install_procedure(folder: Path) -> None:
     """The procedure `first-goals`; one more is another's name."""
-    groups = {
-        "reglue.procedures": dict.fromkeys(("first-goals", "online"), "first_goals:FirstGoals"),
-        "reglue.measures": {"first-success": "first_goals:MEASURE"},
-        "reglue.renderers": {"first-success": "first_goals:RENDERER"},
-        "reglue.scorings": {"first-goals": "first_goals:scored"},
-        "reglue.tallies": {"first-goals": "first_goals:Tally"},
-    }
-    install(folder, "first_goals", PROCEDURE, groups)
+    points = dict.fromkeys(("first-goals", "online"), "first_goals:FirstGoals")
+    install(folder, "first_goals", PROCEDURE, {"reglue.procedures": points})

@@ -46,6 +46,7 @@ def _measure_the_same(run: Result, reference: Result) -> bool:
 
 
 PERFORMANCE = Measure(
+    shown_by="reglue_bench.renderers.performance_renderer:PERFORMANCE",
     name="performance",
     unit="run",
     least=2,

@@ -100,6 +100,7 @@ def paired_on_one_plan(run: Units, reference: Units) -> Pairs:
 
 
 RETURN = Measure(
+    shown_by="reglue_bench.renderers.returns_renderer:RETURN",
     name=MEAN_RETURN,
     unit="episode",
     least=2,

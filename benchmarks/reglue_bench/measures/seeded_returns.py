@@ -50,4 +50,9 @@ def _pair(run: Units, reference: Units) -> Pairs:
     return pairs
 
 
-SEEDED_RETURN = replace(RETURN, read=_read, pair=_pair)
+SEEDED_RETURN = replace(
+    RETURN,
+    shown_by="reglue_bench.renderers.seeded_returns_renderer:SEEDED_RETURN",
+    read=_read,
+    pair=_pair,
+)

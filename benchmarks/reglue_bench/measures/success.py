@@ -49,6 +49,7 @@ def _least_p(goals: int) -> float:
 
 
 SUCCESS = Measure(
+    shown_by="reglue_bench.renderers.success_renderer:SUCCESS",
     name=scores.SUCCESS,
     unit="goal",
     least=LEAST_GOALS,

@@ -33,7 +33,7 @@ class Evaluate(MultiTask):
 
     about = "a frozen agent's mean return over seeded episodes"
     compares_goals = False
-    counted_by: ClassVar[str] = "returns"
+    counted_by: ClassVar[str] = "reglue_bench.terminal.tally:ReturnTally"
 
     @classmethod
     def parameters(
@@ -80,4 +80,4 @@ class Evaluate(MultiTask):
     @classmethod
     def measured_by(cls, _parameters: Mapping[str, Any]) -> str:
         """The mean return over episodes of known seeds."""
-        return "seeded-return"
+        return "reglue_bench.measures.seeded_returns:SEEDED_RETURN"

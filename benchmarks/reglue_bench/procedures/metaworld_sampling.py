@@ -38,7 +38,7 @@ class MetaWorldSampling(ABC):
 class SampledMultiTask(MetaWorldSampling, MultiTask):
     """Episode n of a task plays the goal of its n-th draw, with replacement."""
 
-    scored_by: ClassVar[str] = "as-upstream"
+    scored_by: ClassVar[str] = "reglue_bench.results.upstream:score_as_upstream"
 
     @classmethod
     def of(cls, plan: Plan) -> Self:
@@ -92,7 +92,7 @@ class SampledMetaLearning(MetaWorldSampling, MetaLearning):
     Sub-environment j of m has every m-th goal from j, shuffled anew for each cycle.
     """
 
-    scored_by: ClassVar[str] = "as-upstream"
+    scored_by: ClassVar[str] = "reglue_bench.results.upstream:score_as_upstream"
 
     @classmethod
     def of(cls, plan: Plan) -> Self:

@@ -60,8 +60,8 @@ class Online(Procedure):
     keeps_rewards = True
     hides_rewards = False
     counts_steps = True
-    scored_by = "runs"
-    counted_by = "runs"
+    scored_by = "reglue_bench.results.learning:score_online"
+    counted_by = "reglue_bench.terminal.tally:LearningTally"
     judges_success = False
     trains_first = False
     endless = MappingProxyType({"steps": 10_000})
@@ -195,7 +195,7 @@ class Online(Procedure):
     @classmethod
     def measured_by(cls, _parameters: Mapping[str, Any]) -> str:
         """The performance of runs."""
-        return "performance"
+        return "reglue_bench.measures.performance:PERFORMANCE"
 
     def _planned(self, unit: int, k: int) -> int:
         """Which episode of the plan's own order is a run's episode k."""

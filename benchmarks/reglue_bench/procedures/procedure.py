@@ -183,11 +183,15 @@ class Procedure(ABC):
     trains_first: ClassVar[bool] = True
     """Whether `--train-steps` may train its agents before they are judged."""
 
-    scored_by: ClassVar[str] = "episodes"
-    """The name of the function that scores its runs, see results.scoring."""
+    scored_by: ClassVar[str] = "reglue_bench.results.scoring:score"
+    """Where the function stands that scores its runs: it gets the procedure and ScoreInputs.
 
-    counted_by: ClassVar[str] = "episodes"
-    """The name of what counts its runs as they are played, see terminal.tally."""
+    This and what follows is `module:name`, which is imported where it is used: a process that
+    plays needs none of it.
+    """
+
+    counted_by: ClassVar[str] = "reglue_bench.terminal.tally:JudgedTally"
+    """Where the Tally stands that counts its runs as they are played."""
 
     _known: tuple[int, Sequence[PlanCell]] = (-1, ())  # the unit of the last call
 
@@ -221,8 +225,10 @@ class Procedure(ABC):
 
     @classmethod
     def measured_by(cls, parameters: Mapping[str, Any]) -> str:
-        """The name of what a plan of these parameters is judged by, see results.result."""
-        return "return" if parameters.get("judged_by") == "return" else "success"
+        """Where the Measure stands that plans of these parameters are judged by."""
+        if parameters.get("judged_by") == "return":
+            return "reglue_bench.measures.returns:RETURN"
+        return "reglue_bench.measures.success:SUCCESS"
 
     @classmethod
     @abstractmethod

@@ -72,8 +72,8 @@ class Training(Procedure):
     about = "an agent trains, then is frozen and judged"
     unit = "run"
     settings: ClassVar[type[BaseModel]] = TrainingSettings
-    scored_by = "training"
-    counted_by = "training"
+    scored_by = "reglue_bench.results.training_result:score_training"
+    counted_by = "reglue_bench.terminal.training_tally:TrainingTally"
     trains_first = False
 
     @classmethod

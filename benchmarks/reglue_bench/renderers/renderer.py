@@ -22,8 +22,8 @@ Sentences: TypeAlias = Sequence[tuple[str, str]]
 class Renderer:
     """Prints, plots and describes the results of one measure.
 
-    A package derives its own from another, `replace(SUCCESS, notes=…, plots=…)`, and registers it
-    as an entry point of the group `reglue.renderers`, by the name of its measure.
+    A measure says where its own stands (`Measure.shown_by`). A package derives one from another,
+    `replace(SUCCESS, notes=…, plots=…)`.
     """
 
     apart: Callable[[NamedRun, NamedRun], str]  # why two runs are not compared

@@ -16,7 +16,7 @@ from itertools import chain
 from types import FunctionType
 from typing import Any, Literal, get_args
 
-from env_adapters.named_objects import Registry
+from env_adapters.named_objects import imported
 from glue_server import CRASHED
 from reglue_bench.float_range import FloatArray, mean
 from reglue_bench.plans.plan import Plan, PlanCell
@@ -71,24 +71,13 @@ class ScoreInputs:
     fresh: Literal["process", "agent_init"]  # what makes an agent naive
 
 
-SCORINGS: Registry[Callable[[Any, ScoreInputs], Result]] = Registry(
-    "scoring",
-    "reglue.scorings",
-    {
-        "episodes": "reglue_bench.results.scoring:score",
-        "runs": "reglue_bench.results.learning:score_online",
-        "training": "reglue_bench.results.training_result:score_training",
-        "as-upstream": "reglue_bench.results.upstream:score_as_upstream",
-    },
-    FunctionType,
-)
-"""Each takes the procedure and what was played."""
-
-
 def result_of(played: ScoreInputs) -> Result:
     """The result of a run so far."""
     procedure = procedure_of(played.plan)
-    return SCORINGS[procedure.scored_by](procedure, played)
+    score: Callable[[Procedure, ScoreInputs], Result] = imported(
+        "scoring", procedure.scored_by, FunctionType
+    )
+    return score(procedure, played)
 
 
 def score_of(ledger: LedgerReader) -> Result:

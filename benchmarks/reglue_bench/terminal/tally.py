@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from env_adapters.named_objects import Registry
+from env_adapters.named_objects import imported
 from glue_server import Outcome
 from reglue_bench.float_range import mean
 from reglue_bench.formatting import number, sparkline, time_left
@@ -273,19 +273,9 @@ class LearningTally(Tally):
         )
 
 
-TALLIES: Registry[Callable[[Any, RunStarted, Callable[[], float]], Tally]] = Registry(
-    "tally",
-    "reglue.tallies",
-    {
-        "episodes": "reglue_bench.terminal.tally:JudgedTally",
-        "returns": "reglue_bench.terminal.tally:ReturnTally",
-        "runs": "reglue_bench.terminal.tally:LearningTally",
-        "training": "reglue_bench.terminal.training_tally:TrainingTally",
-    },
-    Tally,
-)
-
-
 def tally_of(procedure: Procedure, begun: RunStarted, clock: Callable[[], float]) -> Tally:
     """The tally of a run that begins; `clock` gives seconds."""
-    return TALLIES[procedure.counted_by](procedure, begun, clock)
+    make: Callable[[Procedure, RunStarted, Callable[[], float]], Tally] = imported(
+        "tally", procedure.counted_by, Tally
+    )
+    return make(procedure, begun, clock)

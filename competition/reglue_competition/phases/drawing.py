@@ -19,7 +19,7 @@ from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import PROCEDURES, procedure_of
 from reglue_bench.procedures.online import EPISODE_LIMIT
 from reglue_bench.procedures.procedure import Procedure, shows_tasks
-from reglue_bench.results.result import MEASURES
+from reglue_bench.results.result import measure_of
 from reglue_bench.runs.environment_code import code_sha256
 from reglue_bench.settings import AGENT_WAIT, Settings, read_settings
 from reglue_competition.definition import BenchmarkEntry, Definition, PhaseDefinition, PlayLimits
@@ -93,8 +93,8 @@ def _check_units(phase: PhaseDefinition, planned: Sequence[PlannedBenchmark]) ->
     if len(planned) == 1:
         return
     for number, each in enumerate(planned, 1):
-        measure = PROCEDURES[each.plan.procedure].measured_by(each.plan.parameters)
-        if each.entry.scale is None and not MEASURES[measure].is_rate:
+        measure = measure_of(each.plan.procedure, each.plan.parameters)
+        if each.entry.scale is None and not measure.is_rate:
             raise UsageError(
                 f"phase {phase.name}, benchmark {number} ({each.entry.benchmark}): is scored by "
                 "returns, which do not add up with the scores of others: give it scale = [WORST, "
