@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from reglue_bench.bakeoff.bakeoff_file import REPORT, Entrant, read_bakeoff
+from reglue_bench.bakeoff.bakeoff_file import REPORT, read_bakeoff
 from reglue_bench.bakeoff.bakeoff_runs import Bakeoff
+from reglue_bench.bakeoff.entrant import Entrant
 
 __all__ = ["REPORT", "Bakeoff", "Entrant", "read_bakeoff"]

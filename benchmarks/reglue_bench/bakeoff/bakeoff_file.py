@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Self, TypeAlias
 
@@ -25,6 +24,7 @@ from glue_server.host_settings import got_and_wanted
 from reglue.errors import CannotLoad, UnknownName, UsageError, flag, joined, settings_of
 from reglue.tools.keyword_words import parsed
 from reglue.tools.text_file import read_text
+from reglue_bench.bakeoff.entrant import Entrant
 from reglue_bench.benchmark.toml_file import TomlFile
 from reglue_bench.plan_settings import PlanSettings
 from reglue_bench.settings import (
@@ -36,35 +36,17 @@ from reglue_bench.settings import (
     read_settings,
 )
 
-BENCHMARK = {"name", *ExecutionSettings.model_fields, *PlanSettings.model_fields} - {"benchmark"}
+BENCHMARK = {
+    *("name", "training_seeds"),
+    *ExecutionSettings.model_fields,
+    *PlanSettings.model_fields,
+} - {"benchmark"}
 """Keys of the table [benchmark]."""
 
 REPORT = "report.html"
 """Beside the agents' folders."""
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*", re.ASCII)
-
-
-@dataclass(frozen=True, slots=True)
-class Entrant:
-    """An agent of a bake-off."""
-
-    name: str  # of its table, and of its run's folder
-    settings: Settings  # of its run
-    token: str | None = None  # its secret, if it connects by itself; None: one is made
-    token_from: str = ""  # where the token comes from, for people
-    random_key: str | None = None  # keys its random seeds; None: its name
-    plays_without: tuple[str, ...] = ()  # flags that only agents that are started here can have
-
-    @property
-    def submission(self) -> str:
-        """What its random seeds are keyed by, besides the plan's seed and the secret."""
-        return self.name if self.random_key is None else self.random_key
-
-    @property
-    def waits(self) -> bool:
-        """Whether it connects by itself."""
-        return self.settings.agent == AGENT_WAIT
 
 
 def _read_argument(value: object) -> object:
@@ -117,12 +99,13 @@ class _File(BaseModel):
 def read_bakeoff(path: Path, hosting: Mapping[str, object]) -> list[Entrant]:
     """The agents that the file names, in its order, each with the settings of its run.
 
-    Relative paths in it are relative to its folder. `hosting` are settings of the command
-    line: where and how agents dial in. Raises UsageError that names file, table and key.
+    With `training_seeds`, one that trains, or is told its seed, is there as often. Relative paths
+    in the file are relative to its folder. `hosting` are settings of the command line: where and
+    how agents dial in. Raises UsageError that names file, table and key.
     """
     read_settings(benchmark="", **hosting)  # so that mistakes on the command line name flags
     file = _checked(path, TomlFile.read(path).tables)
-    about = _benchmark(path, file.benchmark)
+    about, seeds = _benchmark(path, file.benchmark)
     if len(file.agents) < 2:
         raise UsageError(
             path,
@@ -132,10 +115,25 @@ def read_bakeoff(path: Path, hosting: Mapping[str, object]) -> list[Entrant]:
     folder = path.resolve().parent
     common = {**about, **hosting, "directory": str(folder)}
     with settings_of(f"{path}: [benchmark]", about.keys() - hosting.keys()):
-        return [
+        entrants = [
             _entrant(path, name, table, {**common, "hidden": _files_of_others(path, name, file)})
             for name, table in file.agents.items()
         ]
+    if seeds is None:
+        return entrants
+    return [run for each in entrants for run in _over_seeds(path, each, seeds)]
+
+
+def _over_seeds(path: Path, entrant: Entrant, seeds: int) -> Iterable[Entrant]:
+    """Its runs: one, if another training seed would change nothing. Raises UsageError."""
+    if not entrant.depends_on_seed:
+        return [entrant]
+    if entrant.token is not None:
+        raise UsageError(
+            f"{path}: [agents.{entrant.name}]: got {entrant.token_from} and training_seeds, wanted "
+            "no token: each training seed's run is joined by its own, which is printed"
+        )
+    return entrant.over_seeds(seeds)
 
 
 def _files_of_others(path: Path, name: str, file: _File) -> list[Path]:
@@ -160,28 +158,24 @@ def _checked(path: Path, tables: Mapping[str, Any]) -> _File:
         raise joined([_mistake(path, each) for each in error.errors()]) from error
 
 
-def _benchmark(path: Path, table: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    """Settings of all runs. Raises UsageError."""
-    if "training_seeds" in table:
-        raise UsageError(
-            path,
-            "[benchmark]",
-            got="training_seeds",
-            wanted="training_seed in the table of each agent: a bake-off plays each of them once; "
-            "`reglue bench --training-seeds N` plays one agent with several",
-        )
+def _benchmark(path: Path, table: dict[str, JsonValue]) -> tuple[dict[str, JsonValue], int | None]:
+    """Settings of all runs, and the number of training seeds if it is given. Raises UsageError."""
     for key in table:
         if key not in BENCHMARK:
             raise UsageError(f"{path}: [benchmark]: {UnknownName('key', key, BENCHMARK)}")
     if "name" not in table:
         raise UsageError(f'{path}: [benchmark] name: is missing; write one such as "MT10"')
     about = {"benchmark" if key == "name" else key: value for key, value in table.items()}
+    seeds = about.pop("training_seeds", None)
+    if seeds is not None and (type(seeds) is not int or seeds < 1):
+        wanted = "a number of training seeds, from 1"
+        raise UsageError(path, "[benchmark] training_seeds", got=repr(seeds), wanted=wanted)
     try:
         Settings.model_validate(about, strict=True)
     except ValidationError as error:
         problems = [{**each, "loc": ("benchmark", *each["loc"])} for each in error.errors()]
         raise joined([_mistake(path, each) for each in problems]) from error
-    return about
+    return about, seeds
 
 
 def _entrant(path: Path, name: str, table: _Agent, about: dict[str, Any]) -> Entrant:

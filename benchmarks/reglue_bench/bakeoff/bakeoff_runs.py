@@ -14,7 +14,7 @@ from glue_server import EnvironmentCalls
 from glue_server.peers.hosts import PeerSource, how_to_join
 from glue_server.processes.interrupts import interruptible, uninterrupted
 from reglue.errors import EnvironmentFault, PlanDiffers, RunExists, UsageError, setting
-from reglue_bench.bakeoff.bakeoff_file import Entrant
+from reglue_bench.bakeoff.entrant import Entrant
 from reglue_bench.benchmark.benchmark import Benchmark, source_of
 from reglue_bench.benchmark.benchmark_source import Declare
 from reglue_bench.benchmark.declared import Declared, check_declared

@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from reglue.errors import UsageError
-from reglue_bench.bakeoff.bakeoff_file import Entrant
+from reglue_bench.bakeoff.entrant import SEED, SEED_FOLDER, Entrant
 from reglue_bench.run_folder import LEDGER
 from reglue_bench.runs.ledger import LedgerReader
 from reglue_bench.settings import Settings, read_settings
 
-SEED = "{training_seed}"
-"""Stands for the training seed in an agent's arguments and command."""
-
-_FOLDER = "seed-"
+_SEED_RUN = re.compile(rf"(.*){SEED_FOLDER}(-?\d+)", re.ASCII)
 
 
 def seeded(settings: Settings, count: int) -> list[Entrant]:
     """The agent with `count` training seeds, from its own or 0 on. Raises UsageError."""
-    templates = [settings.agent_cmd or "", *settings.agent_args.values()]
-    if settings.train_steps is None and not any(SEED in text for text in templates):
+    entrant = Entrant("", settings)
+    if not entrant.depends_on_seed:
         raise UsageError(
             f"got --training-seeds {count}, which would judge the same agent {count} times: give "
             f"--train-steps N, or write {SEED} where its arguments name a checkpoint, as in "
             f"--agent-arg checkpoint=seed-{SEED}.npz"
         )
-    first = settings.training_seed or 0
-    return [_entrant(settings, seed) for seed in range(first, first + count)]
+    return [*entrant.over_seeds(count)]
 
 
 def holds_seeds(folder: Path) -> bool:
@@ -59,26 +56,12 @@ def runs_in(folder: Path) -> list[Path]:
 
 
 def _runs(folder: Path) -> list[Path]:
-    folders = [file.parent for file in folder.glob(f"{_FOLDER}*/{LEDGER}")]
-    return sorted((run for run in folders if _number(run) is not None), key=_place)
+    """Those of `seeded`, which have no name before the seed."""
+    folders = (file.parent for file in folder.glob(f"{SEED_FOLDER}*/{LEDGER}"))
+    return sorted((run for run in folders if _place(run)[0] == ""), key=_place)
 
 
-def _place(run: Path) -> tuple[int, str]:
-    return _number(run) or 0, run.name
-
-
-def _number(run: Path) -> int | None:
-    number = run.name.removeprefix(_FOLDER)
-    return int(number) if number.removeprefix("-").isdecimal() else None
-
-
-def _entrant(settings: Settings, seed: int) -> Entrant:
-    def filled(text: str) -> str:
-        return text.replace(SEED, str(seed))
-
-    changes = {
-        "training_seed": seed,
-        "agent_args": {key: filled(value) for key, value in settings.agent_args.items()},
-        "agent_cmd": settings.agent_cmd and filled(settings.agent_cmd),
-    }
-    return Entrant(f"{_FOLDER}{seed}", settings.model_copy(update=changes), random_key="")
+def _place(run: Path) -> tuple[str, int]:
+    """Its agent's name, and its training seed."""
+    found = _SEED_RUN.fullmatch(run.name)
+    return (found[1], int(found[2])) if found else (run.name, 0)

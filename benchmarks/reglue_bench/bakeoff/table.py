@@ -1,15 +1,15 @@
-"""The report's comparison as a table in the terminal."""
+"""The report's comparison as tables in the terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
 from reglue_bench.plots.views import ComparisonView, Row
-from reglue_bench.results.result import Result
+from reglue_bench.results.result import Measure, Result
 
 
 def comparison_table(view: ComparisonView, results: Sequence[Result]) -> Table:
@@ -29,6 +29,36 @@ def comparison_table(view: ComparisonView, results: Sequence[Result]) -> Table:
         table.add_column(heading, justify="right")
     for row, result in zip(view.rows, results, strict=True):
         table.add_row(*(Text(cell) for cell in _cells(row, result, improves=view.improves)))
+    return table
+
+
+def seeds_tables(view: ComparisonView, measure: Measure) -> Iterator[Table]:
+    """Agents over their training seeds, and their differences, if any have several."""
+    if view.seeds:
+        name = f"mean {measure.name}" if measure.is_rate else measure.name
+        columns = ("agent", "training seeds", name, "interquartile mean")
+        yield _plain(
+            columns,
+            [
+                (
+                    row.name,
+                    row.seeds,
+                    _with(row.mean, row.mean_interval),
+                    _with(row.iqm, row.iqm_interval),
+                )
+                for row in view.seeds
+            ],
+        )
+    if view.agents is not None:
+        yield _plain(view.agents.columns, view.agents.rows)
+
+
+def _plain(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
+    for place, column in enumerate(columns):
+        table.add_column(column, justify="right" if place else "left")
+    for row in rows:
+        table.add_row(*map(Text, row))
     return table
 
 

@@ -83,7 +83,9 @@ def bakeoff(
     ```
 
     Paths are relative to the file. Reports call an agent by its `label`, and combine the runs of
-    one label over their `training_seed`.
+    one label over their `training_seed`. With `training_seeds = 5` in [benchmark], an agent plays a
+    run for each seed if it trains (`train_steps = 1e6`), or is told the seed
+    (`agent_args = { checkpoint = "seed-{training_seed}.zip" }`); others play once.
 
     reglue bakeoff bakeoff.toml --out runs/bakeoff
 

@@ -13,7 +13,7 @@ from glue_server.commands.command import FAULTS, INTERRUPTED, OK
 from glue_server.console import say
 from reglue_bench.bakeoff import REPORT, Entrant
 from reglue_bench.bakeoff.bakeoff_runs import is_interrupted
-from reglue_bench.bakeoff.table import comparison_table
+from reglue_bench.bakeoff.table import comparison_table, seeds_tables
 from reglue_bench.cli.shared_flags import exit_code, print_document
 from reglue_bench.plots.agent_plots import names
 from reglue_bench.report.frames import first_frames
@@ -81,10 +81,15 @@ def conclude(
         list(zip(names(results, folders), results, strict=True)),
         frames=[first_frames(each) for each in folders],
     )
-    if page.comparison is not None:
-        screen.console.print(comparison_table(page.comparison, results))
-        for line in filter(None, [page.comparison.verdict, *page.comparison.notes]):
-            screen.say(line)
+    if (comparison := page.comparison) is not None:
+        if not comparison.are_all_seeds:
+            screen.console.print(comparison_table(comparison, results))
+            for line in filter(None, [comparison.verdict, *comparison.notes]):
+                screen.say(line)
+        for table in seeds_tables(comparison, results[0].measure):
+            screen.console.print(table)
+        if comparison.seeds_verdict:
+            screen.say(comparison.seeds_verdict)
     screen.say(str(page.write(folder / REPORT)))
     if json:
         print_document(page.document(folders, results))

@@ -12,6 +12,7 @@ from reglue import Agent, Turn
 from reglue.agents.agent import Chosen
 from reglue.errors import UsageError
 from reglue_bench import evaluate
+from reglue_bench.bakeoff import read_bakeoff
 from reglue_bench.bakeoff.seed_runs import holds_seeds, runs_in, seeded, seeded_before
 from reglue_bench.cli import bench, report
 from reglue_bench.plots.agent_plots import agents_of
@@ -22,7 +23,8 @@ from reglue_bench.settings import Settings
 from tests.error_facts import raises
 from tests.glue_server.playing import rows_of
 from tests.reglue_bench.agents import Seeded
-from tests.reglue_bench.bakeoffs import surroundings
+from tests.reglue_bench.bakeoffs import BENCHMARK, agent, surroundings, write
+from tests.reglue_bench.conftest import Say
 from tests.reglue_bench.toys import AGENTS, cells, rows
 
 pytestmark = pytest.mark.slow
@@ -176,6 +178,53 @@ def lottery(label: str, agent: Agent, seed: int) -> Result:
         slots=2,
         workers=0,
     )
+
+
+SEEDS = "train_steps = 20\ntraining_seeds = 2\n"
+
+
+def test_a_bake_off_plays_each_training_seed_of_its_agents(say: Say, tmp_path: Path) -> None:
+    benchmark = BENCHMARK.replace("workers = 0", "workers = 1") + SEEDS
+    tables = [agent("seeded"), agent("later", more='training_seed = 3\nlabel = "Later"')]
+    path, out = write(tmp_path, *tables, benchmark=benchmark), tmp_path / "out"
+    done = say("bakeoff", path, "--out", out)
+    assert done.returncode == 0, done.stderr
+    folders = ["later-seed-3", "later-seed-4", "seeded-seed-0", "seeded-seed-1"]
+    assert [each.name for each in runs_in(out)] == folders
+    seen = [(each.agent.label, each.agent.training_seed) for each in results(out)]
+    assert seen == [("Later", 3), ("Later", 4), ("seeded", 0), ("seeded", 1)]
+    assert len({tuple(map(tuple, rows(each))) for each in results(out)}) == 4
+    table = done.stdout[done.stdout.index("interquartile mean") :]
+    assert [line.split()[0] for line in table.splitlines() if "%" in line][:2] == [
+        "seeded",
+        "Later",
+    ]
+    assert "Over training seeds" in (out / "report.html").read_text(encoding="utf-8")
+    shutil.rmtree(out / "later-seed-4")
+    assert say("bakeoff", path, "--resume", out).returncode == 0
+    assert (out / "later-seed-4" / "result.json").is_file()
+
+
+def test_an_agent_that_no_training_seed_changes_plays_once(tmp_path: Path) -> None:
+    told = agent("told", more='agent_args = { checkpoint = "{training_seed}.npz" }')
+    benchmark = BENCHMARK + "training_seeds = 3\n"
+    found = read_bakeoff(write(tmp_path, told, agent("same"), benchmark=benchmark), {})
+    assert [each.name for each in found] == ["told-seed-0", "told-seed-1", "told-seed-2", "same"]
+    assert [each.settings.agent_args.get("checkpoint") for each in found] == [
+        "0.npz",
+        "1.npz",
+        "2.npz",
+        None,
+    ]
+    assert {each.submission for each in found} == {"told", "same"}
+
+
+def test_a_token_is_of_one_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAR", "a" * 32)
+    far = '[agents.far]\nwait = true\ntoken_env = "FAR"\n'
+    path = write(tmp_path, far, agent("near"), benchmark=BENCHMARK + SEEDS)
+    with raises(UsageError, "[agents.far]", "$FAR", "training_seeds"):
+        read_bakeoff(path, {})
 
 
 def test_the_training_seed_stands_in_arguments_and_commands() -> None:

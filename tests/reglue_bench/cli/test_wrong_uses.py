@@ -78,8 +78,8 @@ def bakeoff_files(folder: Path) -> None:
         ("steps", '[benchmark]\nname = "online:cart-pole"\nsteps = 3\nepisodes = 2\n'),
     ):
         (folder / f"{name}.toml").write_text("\n".join([benchmark, *agents]), "utf-8")
-    seeds = '[benchmark]\nname = "MT10"\ntraining_seeds = 2\n'
-    (folder / "seeds.toml").write_text(f"{seeds}{agents[1]}", "utf-8")
+    seeds = '[benchmark]\nname = "MT10"\ntraining_seeds = 0\n'
+    (folder / "seeds.toml").write_text("\n".join([seeds, *agents]), "utf-8")
     tables = '[benchmark]\nprocedur = "evaluate"\n[tasks.cart]\nenvironment = "cart-pole"\n'
     (folder / "own.toml").write_text(tables, "utf-8")
 
