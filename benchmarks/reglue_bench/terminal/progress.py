@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
 
@@ -16,6 +15,7 @@ from glue_server import Outcome
 from glue_server.console import say
 from reglue_bench.procedures import procedure_of
 from reglue_bench.runs.observer import Observer, RunStarted
+from reglue_bench.terminal.regular_line import RegularLine
 from reglue_bench.terminal.tally import Tally, tally_of
 
 _LINE_EVERY_S = 10.0
@@ -26,8 +26,8 @@ def watcher(console: Console) -> Observer:
     return Display(console) if console.is_terminal else Lines(console)
 
 
-class Lines:
-    """A line every few seconds, also during a long episode."""
+class Lines(RegularLine):
+    """A line every few seconds."""
 
     def __init__(
         self,
@@ -36,12 +36,8 @@ class Lines:
         *,
         every_s: float = _LINE_EVERY_S,
     ) -> None:
+        super().__init__(clock, every_s=every_s)
         self._console = console
-        self._clock = clock
-        self._every_s = every_s
-        self._tally: Tally | None = None
-        self._counting = threading.Lock()
-        self._over = threading.Event()
 
     def say(self, text: str) -> None:
         """Print it."""
@@ -54,31 +50,21 @@ class Lines:
 
     def begin(self, begun: RunStarted) -> None:
         """A line that names the run."""
-        self._tally = tally = tally_of(procedure_of(begun.plan), begun, self._clock)
-        self.say(f"{tally.title}: {tally.done} of {tally.total} {tally.counted_in} are done")
-        self._over.clear()
-        threading.Thread(
-            target=self._say_regularly, args=(tally,), name="reglue-lines", daemon=True
-        ).start()
-
-    def outcome(self, outcome: Outcome, phase: str) -> None:
-        """Count it."""
+        super().begin(begun)
         assert self._tally is not None
-        with self._counting:
-            self._tally.take(outcome, phase)
+        tally = self._tally
+        self.say(f"{tally.title}: {tally.done} of {tally.total} {tally.counted_in} are done")
+
+    def show(self, tally: Tally, line: str) -> None:
+        """Print it, unless all is played: then `end` says it."""
+        if tally.done < tally.total:
+            self.say(line)
 
     def end(self) -> None:
         """A last line."""
-        self._over.set()
+        super().end()
         if self._tally is not None:
             self.say(self._tally.line())
-
-    def _say_regularly(self, tally: Tally) -> None:
-        while not self._over.wait(self._every_s):
-            with self._counting:
-                line = tally.line() if tally.done < tally.total else ""  # then `end` says it
-            if line:
-                self.say(line)
 
 
 class Display:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import shutil
 import sys
-import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from glue_server import Outcome
-from reglue_bench.procedures import procedure_of
-from reglue_bench.runs.observer import NullObserver, Observer, RunStarted
+from reglue_bench.runs.observer import NullObserver, Observer
+from reglue_bench.terminal.regular_line import RegularLine
 
 if TYPE_CHECKING:
     from reglue_bench.terminal.tally import Tally
@@ -31,7 +29,7 @@ def observer(watcher: Observer | None, *, progress: bool) -> Observer:
     return NullObserver() if show is None else StatusLine(show)
 
 
-class StatusLine(NullObserver):
+class StatusLine(RegularLine):
     """Shows the line once a run takes longer than a second, and removes it at its end."""
 
     def __init__(
@@ -42,46 +40,19 @@ class StatusLine(NullObserver):
         every_s: float = _EVERY_S,
     ) -> None:
         """`show` takes the place of what it showed before; an empty text is nothing."""
+        super().__init__(clock, every_s=every_s)
         self._show = show
-        self._clock = clock
-        self._every_s = every_s
-        self._tally: Tally | None = None
-        self._counting = threading.Lock()
-        self._over = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._is_shown = False
 
-    def begin(self, begun: RunStarted) -> None:
-        """Count from now on."""
-        from reglue_bench.terminal.tally import tally_of  # a process that shows nothing needs none
-
-        self._tally = tally = tally_of(procedure_of(begun.plan), begun, self._clock)
-        self._over.clear()
-        self._thread = threading.Thread(
-            target=self._look, args=(tally,), name="reglue-status", daemon=True
-        )
-        self._thread.start()
-
-    def outcome(self, outcome: Outcome, phase: str) -> None:
-        """Count it."""
-        assert self._tally is not None
-        with self._counting:
-            self._tally.take(outcome, phase)
+    def show(self, tally: Tally, line: str) -> None:
+        """In place of the line before."""
+        self._show(line)
+        self._is_shown = True
 
     def end(self) -> None:
         """Remove the line."""
-        self._over.set()
-        if self._thread is not None:
-            self._thread.join()
-            self._thread = None
-
-    def _look(self, tally: Tally) -> None:
-        is_shown = False
-        while not self._over.wait(self._every_s):
-            with self._counting:
-                line = tally.line()
-            self._show(line)
-            is_shown = True
-        if is_shown:
+        super().end()
+        if self._is_shown:
             self._show("")
 
 

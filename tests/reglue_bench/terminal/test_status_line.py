@@ -70,7 +70,9 @@ def test_a_pipe_shows_nothing() -> None:
     assert (done.stdout, done.stderr) == (b"", b"")
 
 
-def test_a_notebook_shows_it_and_then_the_result(tmp_path: Path) -> None:
+def test_a_notebook_shows_it_and_then_the_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     notebook: Any = nbformat.v4.new_notebook()
     notebook.cells = [nbformat.v4.new_code_cell(f"{SLOW.format(more='')}\nresult")]
     seen: list[str] = []
@@ -82,6 +84,8 @@ def test_a_notebook_shows_it_and_then_the_result(tmp_path: Path) -> None:
                 seen.append(data["text/plain"])
             return super().process_message(msg, *of, **more)
 
+    for folder in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR", "JUPYTER_DATA_DIR"):
+        monkeypatch.setenv(folder, str(tmp_path / folder))
     where = {"metadata": {"path": tmp_path}}
     Sees(notebook, timeout=120, kernel_name="python3", resources=where).execute()
     assert any("of 10 episodes" in text for text in seen[:-1])
