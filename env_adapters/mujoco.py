@@ -114,10 +114,10 @@ def make_renderer(model: Any, height: int, width: int) -> Any:
 
 @contextmanager
 def drawing_without_display() -> Iterator[None]:
-    """Within, MuJoCo is imported so that it draws without a display, if there is none.
+    """Let a MuJoCo that is imported here draw by EGL or OSMesa if there is no display.
 
-    It takes EGL or OSMesa, if one is here, and no more than MuJoCo itself learns of it. Where
-    MUJOCO_GL is set, or MuJoCo is imported already, that was decided before.
+    It takes the one that is installed. The process's MUJOCO_GL is afterwards as it was. Where it is
+    set, or MuJoCo is imported already, nothing changes.
     """
     has_display = any(os.environ.get(each) for each in ("DISPLAY", "WAYLAND_DISPLAY"))
     library = next((name for name, file in _OFF_SCREEN.items() if find_library(file)), None)

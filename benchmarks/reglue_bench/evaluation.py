@@ -100,8 +100,8 @@ def evaluate(  # noqa: PLR0913 - what people say of an evaluation
         raise_faults: Raise if the agent or the environment failed in an episode, after
             everything is played and scored. False returns the result, whose text names the faults.
         progress: Show how far it is in one line, in a terminal or a notebook; nothing elsewhere.
-        log: Who is told the score: `"tensorboard"`, `"wandb"`, `"mlflow"`, a function of the result
-            and the step, or several of these. `"tensorboard:FOLDER"`, `"wandb:PROJECT"` and
+        log: Where the score goes, too: `"tensorboard"`, `"wandb"`, `"mlflow"`, a function of the
+            result and the step, or several of these. `"tensorboard:FOLDER"`, `"wandb:PROJECT"` and
             `"mlflow:EXPERIMENT"` say where. One that fails is logged, and stops nothing.
         step: Of the training at which the agent is evaluated, for `log`.
         watcher: Receives the progress of the run instead.

@@ -1,4 +1,4 @@
-"""Loggers: what tells an evaluation's score to the tools that people watch their trainings with.
+"""Loggers write scores to the tools that people watch their trainings with.
 
 A logger is a function of a result and of the step of training, or None where nobody trains. By name
 there are `tensorboard`, `wandb` and `mlflow`; `NAME:WHERE` says where they write.
@@ -12,10 +12,10 @@ from typing import TypeAlias
 
 from env_adapters.named_objects import Registry
 from reglue.errors import BadArgument, brief
-from reglue_bench.loggers.result_logger import ResultLogger, metrics_of
+from reglue_bench.loggers.result_logger import ResultLogger, curves_of, metrics_of
 from reglue_bench.results.result import Result
 
-__all__ = ["LOGGERS", "Log", "Logger", "Loggers", "ResultLogger", "metrics_of"]
+__all__ = ["LOGGERS", "Log", "Logger", "Loggers", "ResultLogger", "curves_of", "metrics_of"]
 
 log = logging.getLogger("reglue")
 
@@ -45,7 +45,12 @@ class Loggers:
         self._loggers = [_logger_of(each) for each in several]
 
     def __call__(self, result: Result, step: int | None = None) -> None:
-        """Tell each of them the result. A failure is logged."""
+        """Give each of them the result, by default at the end of its training.
+
+        A failure is logged.
+        """
+        if step is None and result.training is not None:
+            step = result.training.steps_taken
         for each in self._loggers:
             try:
                 each(result, step)

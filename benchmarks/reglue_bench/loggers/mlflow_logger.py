@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import re
+import time
 from typing import Any
 
 from reglue.errors import MissingExtra
-from reglue_bench.loggers.result_logger import ResultLogger, metrics_of
+from reglue_bench.loggers.result_logger import ResultLogger, curves_of, metrics_of
 from reglue_bench.results.result import Result
 
+_MOST = 1000  # metrics of a request
 _OTHERS = re.compile(r"[^\w.\-:/ ]")  # what a metric's name may not hold
 
 
 class MlflowLogger(ResultLogger):
-    """Writes to the process's run; where there is none, MLflow begins one.
-
-    With `where`, that is the experiment that a new run belongs to.
-    """
+    """Writes to the run of this process, or begins one in the experiment `where`."""
 
     def __init__(self, where: str) -> None:
         """Raises MissingExtra."""
@@ -28,8 +27,16 @@ class MlflowLogger(ResultLogger):
         self._experiment = where
 
     def __call__(self, result: Result, step: int | None) -> None:
-        """Log the metrics together."""
+        """Log the metrics, and the points of curves, in as few requests as there can be."""
         if self._experiment and self._mlflow.active_run() is None:
             self._mlflow.set_experiment(self._experiment)
-        metrics = {_OTHERS.sub("_", name): value for name, value in metrics_of(result).items()}
-        self._mlflow.log_metrics(metrics, step=step)
+        run = self._mlflow.active_run() or self._mlflow.start_run()
+        now_ms = int(1000 * time.time())
+        metrics = [
+            self._mlflow.entities.Metric(_OTHERS.sub("_", name), value, now_ms, at)
+            for at, of in (*curves_of(result).items(), (step or 0, metrics_of(result)))
+            for name, value in of.items()
+        ]
+        client = self._mlflow.MlflowClient()
+        for begin in range(0, len(metrics), _MOST):
+            client.log_batch(run.info.run_id, metrics=metrics[begin : begin + _MOST])

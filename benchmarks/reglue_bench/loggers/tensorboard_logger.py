@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from reglue.errors import MissingExtra
-from reglue_bench.loggers.result_logger import ResultLogger, metrics_of
+from reglue_bench.loggers.result_logger import ResultLogger, curves_of, metrics_of
 from reglue_bench.results.result import Result
 
 _FOLDER = "runs/tensorboard"
@@ -27,11 +27,9 @@ class TensorBoardLogger(ResultLogger):
         self._writer = EventFileWriter(where or _FOLDER)
 
     def __call__(self, result: Result, step: int | None) -> None:
-        """Write one point of each scalar."""
-        values = [
-            self._summary.Value(tag=name, simple_value=value)
-            for name, value in metrics_of(result).items()
-        ]
-        summary = self._summary(value=values)
-        self._writer.add_event(self._event(wall_time=time.time(), step=step or 0, summary=summary))
+        """Write one point of each scalar, and all points of curves."""
+        for at, metrics in (*curves_of(result).items(), (step or 0, metrics_of(result))):
+            values = [self._summary.Value(tag=n, simple_value=v) for n, v in metrics.items()]
+            event = self._event(wall_time=time.time(), step=at, summary=self._summary(value=values))
+            self._writer.add_event(event)
         self._writer.flush()

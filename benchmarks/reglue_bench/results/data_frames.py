@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from reglue.errors import MissingExtra
-from reglue_bench.results.scores import TaskScore
+from reglue_bench.results.scores import CurvePoint, TaskScore
 
 
 def frame_of(columns: Iterable[str], rows: Iterable[Iterable[object]]) -> Any:
@@ -18,9 +18,11 @@ def frame_of(columns: Iterable[str], rows: Iterable[Iterable[object]]) -> Any:
     return pandas.DataFrame(map(tuple, rows), columns=list(columns))
 
 
-def frame_of_scores(scores: Iterable[TaskScore]) -> Any:
-    """A row each: task (empty: over all tasks), what, score, low, high, n, unit."""
-    columns = ["task", "what", "score", "low", "high", "n", "unit"]
-    rows = ((*row[:3], *(row.interval95 or (None, None)), row.n, row.unit) for row in scores)
-    frame = frame_of(columns, rows)
-    return frame.astype({"score": float, "low": float, "high": float})
+def frame_with_intervals(
+    kind: type[TaskScore] | type[CurvePoint], rows: Iterable[TaskScore] | Iterable[CurvePoint]
+) -> Any:
+    """Rows of that kind, with `low` and `high` in place of `interval95`: NaN where it is None."""
+    place = kind._fields.index("interval95")
+    columns = [*kind._fields[:place], "low", "high", *kind._fields[place + 1 :]]
+    parted = ((*row[:place], *(row.interval95 or (None, None)), *row[place + 1 :]) for row in rows)
+    return frame_of(columns, parted).astype({"low": float, "high": float})

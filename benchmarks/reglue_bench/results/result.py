@@ -6,18 +6,18 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self, TypeAlias, TypeVar
+from typing import Any, Literal, Self, TypeAlias, TypeVar
 
 from pydantic import BaseModel, Field, JsonValue, PrivateAttr, ValidationError, field_validator
 
-from env_adapters.named_objects import Registry
+from env_adapters.named_objects import imported
 from glue_server import LOST
-from reglue.errors import EnvironmentFault, StorageFailed, UsageError
+from reglue.errors import BadArgument, EnvironmentFault, StorageFailed, UsageError, brief
 from reglue_bench.float_range import FloatArray
 from reglue_bench.formatting import plural, signed, value, values
 from reglue_bench.plans.plan import difference, json_difference, title_of
 from reglue_bench.procedures import PROCEDURES
-from reglue_bench.results.data_frames import frame_of_scores
+from reglue_bench.results.data_frames import frame_with_intervals
 from reglue_bench.results.episodes import EpisodeRow, Episodes
 from reglue_bench.results.facts import (
     AgentIdentity,
@@ -31,6 +31,7 @@ from reglue_bench.results.facts import (
 )
 from reglue_bench.results.notebook_table import notebook_table
 from reglue_bench.results.scores import (
+    CurvePoint,
     PerformanceScore,
     ReturnScore,
     Score,
@@ -46,6 +47,8 @@ from reglue_bench.statistics import Inference, Interval
 
 _Score = TypeVar("_Score", SuccessScore, ReturnScore, PerformanceScore)
 
+VERSION: Literal[1] = 1
+
 _PLAYED = {"benchmark", "environment_args", "procedure", "parameters", "seed", "slots"}
 """Fields of a result that say what was played."""
 
@@ -59,6 +62,7 @@ class Result(BaseModel):
 
     model_config = Record.model_config
 
+    schema_version: Literal[1] = VERSION  # of what these fields are and mean
     benchmark: str  # its name
     environment_args: dict[str, JsonValue] = {}  # what was changed of the environment of that name
     procedure: str  # how it was played: multi-task, meta-learning, online, …
@@ -90,10 +94,10 @@ class Result(BaseModel):
     environments_in: list[str] = []  # this process, 2 workers, …; empty: beside each agent
     repeats: tuple[Repeat, ...] = ()  # at the run's end, one each of who was tried again
     events: list[Event] = []  # during the run, over all sessions; they changed no row
-    _episodes: Iterable[EpisodeRow] | None = PrivateAttr(None)
+    _episodes: Any = PrivateAttr(None)  # Episodes, or what is iterated like them
 
     @property
-    def episodes(self) -> Iterable[EpisodeRow]:
+    def episodes(self) -> Episodes:
         """A row for each episode, in the order of units and cells; may be iterated repeatedly.
 
         Raises UsageError if there is no ledger to read them from.
@@ -103,7 +107,8 @@ class Result(BaseModel):
                 f"{self.agent.label} on {self.benchmark}: this needs the run's episodes, which are "
                 "in its ledger.sqlite; got result.json alone, which holds the score"
             )
-        return self._episodes
+        episodes: Episodes = self._episodes
+        return episodes
 
     @property
     def repeatable(self) -> bool | None:
@@ -151,27 +156,34 @@ class Result(BaseModel):
         return title_of(self.benchmark, self.parameters, self.environment_args)
 
     @property
-    def measured_by(self) -> str:
-        """The name of its measure: a key of MEASURES, and of renderers."""
-        return PROCEDURES[self.procedure].measured_by(self.parameters)
-
-    @property
     def measure(self) -> Measure:
         """What it is judged by."""
-        return MEASURES[self.measured_by]
+        return measure_of(self.procedure, self.parameters)
 
     @property
     def scores(self) -> list[TaskScore]:
-        """The score and what stands beside it as a table: of each task, and of all."""
+        """A table of the score and of what else is known of each task, and of all."""
         return [*self.score.table(self.coverage.episodes_planned, self.measure.name)]
 
-    def to_pandas(self) -> Any:
-        """The `scores` as a DataFrame: task (empty: over all tasks), what, score, low and high of
-        its 95 % interval (NaN: there is too little to tell), n, unit.
+    @property
+    def curves(self) -> list[CurvePoint]:
+        """A table of the curves of agents that learn: while they are judged, or trained."""
+        judged = self.score.curves if isinstance(self.score, PerformanceScore) else ()
+        return [*judged, *(self.training.curves if self.training else ())]
 
-        Raises MissingExtra without pandas.
+    def to_pandas(self, table: Literal["scores", "curves"] = "scores") -> Any:
+        """A table as a DataFrame. Of `scores`: task (empty: over all tasks), what, score, low and
+        high of its 95 % interval (NaN: there is too little to tell), n, unit. Of `curves`: curve,
+        at, counted_in, value, low, high, n.
+
+        Raises MissingExtra without pandas, and BadArgument for another table.
         """
-        return frame_of_scores(self.scores)
+        match table:
+            case "scores":
+                return frame_with_intervals(TaskScore, self.scores)
+            case "curves":
+                return frame_with_intervals(CurvePoint, self.curves)
+        raise BadArgument(got=brief(table), wanted="'scores' or 'curves'")
 
     def _repr_html_(self) -> str:
         """What a notebook shows of it."""
@@ -309,10 +321,19 @@ def read_result(folder: Path | str) -> Result:
 
 
 def parse_result(text: str | bytes, name: str) -> Result:
-    """The result in the JSON of a file of that name. Raises UsageError if it is broken."""
+    """The result in the JSON of a file of that name.
+
+    Raises UsageError if it is broken, or of another version.
+    """
     try:
         return Result.model_validate_json(text)
     except ValidationError as error:
+        for each in error.errors(include_url=False):
+            if each["loc"] == ("schema_version",):
+                raise UsageError(
+                    f"{name}: got version {brief(each['input'])} of a result, wanted {VERSION}: it "
+                    "takes the version of Reglue that wrote it, which its `versions` name"
+                ) from error
         first = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, first["loc"])) or "the file"
         more = f", and {error.error_count() - 1} problems more" * (error.error_count() > 1)
@@ -339,10 +360,10 @@ class Measure:
     """What runs are judged by.
 
     A procedure names one (`Procedure.measured_by`). Runs with equal measures are compared. A
-    package derives its own from another, `replace(SUCCESS, name="speed", …)`, and registers it as
-    an entry point of the group `reglue.measures`.
+    package derives its own from another, `replace(SUCCESS, name="speed", …)`.
     """
 
+    shown_by: str  # where its Renderer stands, as `module:name`
     name: str  # of the score: success, mean return, performance
     unit: str  # by which two runs are paired: goal, episode, run
     least: int  # of these that an interval takes
@@ -364,15 +385,11 @@ class Measure:
     """The p-value of this many units if they differ as far as possible."""
 
 
-MEASURES: Registry[Measure] = Registry(
-    "measure",
-    "reglue.measures",
-    {
-        "success": "reglue_bench.measures.success:SUCCESS",
-        "return": "reglue_bench.measures.returns:RETURN",
-        "seeded-return": "reglue_bench.measures.seeded_returns:SEEDED_RETURN",
-        "performance": "reglue_bench.measures.performance:PERFORMANCE",
-    },
-    Measure,
-)
-"""Registry of measures by name."""
+def measure_of(procedure: str, parameters: Mapping[str, Any]) -> Measure:
+    """What plans of this procedure and these parameters are judged by.
+
+    Raises UnknownName, and CannotLoad for another package's.
+    """
+    where = PROCEDURES[procedure].measured_by(parameters)
+    measure: Measure = imported("measure", where, Measure)
+    return measure

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from pydantic import ConfigDict, Field
@@ -39,6 +39,17 @@ class TaskScore(NamedTuple):
     def is_rate(self) -> bool:
         """Whether it is from 0 to 1: goals are reached, or not."""
         return self.unit == "goal"
+
+
+class CurvePoint(NamedTuple):
+    """A row of a result's table of curves."""
+
+    curve: str  # return, reward per step, training success, …
+    at: int  # the last episode or step of the point
+    counted_in: str  # what `at` is: episodes or steps
+    value: float
+    interval95: Interval | None  # None: there is too little to tell
+    n: int  # how many runs, or episodes, it is a mean of
 
 
 class Rates(Record):
@@ -120,7 +131,9 @@ class ReturnScore(Record):
         return self.intervals95.mean if self.intervals95 else None
 
     def table(self, planned: Planned, name: str) -> Iterator[TaskScore]:
-        """As of SuccessScore. Success is left out if there is none: few environments report it."""
+        """A row of each task, and of all. Success is left out if there is none: few environments
+        report it.
+        """
         goals, episodes = _counts(planned)
         of = (self.returns_per_task, self.mean_return, episodes, "episode")
         yield from _rows(name, *of, self.intervals95)
@@ -178,9 +191,20 @@ class PerformanceScore(Record):
         return self.performance
 
     def table(self, _planned: Planned, name: str) -> Iterator[TaskScore]:
-        """As of SuccessScore: one row, and none if it is withheld."""
+        """The row of the score, and none if it is withheld."""
         if self.performance is not None:
             yield TaskScore("", name, self.performance, self.interval95, len(self.runs), "run")
+
+    @property
+    def curves(self) -> Iterator[CurvePoint]:
+        """The means of the completed runs, point by point."""
+        what = "return" if self.counted_in == "episodes" else "reward per step"
+        runs = len(self.completed)
+        for name, curve in ((what, self.curve), ("steps per episode", self.episode_steps)):
+            if curve is not None:
+                intervals: Sequence[Interval | None] = curve.interval95 or [None] * len(curve.at)
+                for at, mean, interval in zip(curve.at, curve.mean, intervals, strict=True):
+                    yield CurvePoint(name, at, self.counted_in, mean, interval, runs)
 
     @property
     def completed(self) -> list[LearningRun]:
@@ -238,6 +262,12 @@ class StepCurve(Record):
     mean_return: list[float | None]  # of each point's episodes; None: there are none
     success_rate: list[float | None]  # 0 to 1; empty if the environment never reports success
 
+    def points(self, name: str, values: Sequence[float | None]) -> Iterator[CurvePoint]:
+        """The points that have a value."""
+        for at, count, value in zip(self.at, self.episodes, values, strict=bool(values)):
+            if value is not None:
+                yield CurvePoint(name, at, "steps", value, None, count)
+
 
 class TrainingProgress(Record):
     """An agent's progress during training, before it was frozen and evaluated."""
@@ -248,6 +278,14 @@ class TrainingProgress(Record):
     episodes_abandoned: int  # by the agent, which is no fault here; their steps count
     curve: StepCurve  # of the episodes that it trained on, without those that were cut short
     checkpoints: StepCurve | None  # of the fixed episodes in between; None: there are none
+
+    @property
+    def curves(self) -> Iterator[CurvePoint]:
+        """Returns and success over its steps, of training episodes and of checkpoints."""
+        for name, curve in (("training", self.curve), ("checkpoint", self.checkpoints)):
+            if curve is not None:
+                yield from curve.points(f"{name} return", curve.mean_return)
+                yield from curve.points(f"{name} success", curve.success_rate)
 
 
 class GoalCounts:

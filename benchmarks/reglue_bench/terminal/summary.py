@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 
 from rich.console import Console
 
@@ -39,20 +40,17 @@ def training_lines(result: Result) -> list[str]:
         + f", {training.episodes_abandoned:,} abandoned"
         * bool(training.episodes_abandoned)
     ]
-    for name, curve in (("training", training.curve), ("checkpoints", training.checkpoints)):
-        if curve is not None:
-            lines += _curve(f"{name}, return", curve.mean_return)
-            lines += _curve(f"{name}, success", curve.success_rate)
+    for name, points in groupby(training.curves, key=lambda point: point.curve):
+        lines += _curve(name, [point.value for point in points])
     return lines
 
 
-def _curve(name: str, values: Sequence[float | None]) -> list[str]:
+def _curve(name: str, values: Sequence[float]) -> list[str]:
     """A line from the first to the last value; none if there are not two."""
-    known = [each for each in values if each is not None]
-    if len(known) < 2:
+    if len(values) < 2:
         return []
-    line = sparkline(known, low=min(known), high=max(known), width=_WIDTH)
-    return [f"{name}: {number(known[0])} {line} {number(known[-1])}"]
+    line = sparkline(values, low=min(values), high=max(values), width=_WIDTH)
+    return [f"{name}: {number(values[0])} {line} {number(values[-1])}"]
 
 
 def notes(result: Result) -> list[str]:

@@ -1,4 +1,5 @@
-"""Evaluates one agent at two steps of a training, for the loggers that it is told.
+"""Evaluates one agent at two steps of a training, for the loggers that it is told; then they get
+the result of agents that learned.
 
 `python -m tests.reglue_bench.loggers.scores_logged LOGGER...`
 """
@@ -9,6 +10,8 @@ import sys
 from typing import Any
 
 from reglue_bench.evaluator import Evaluator
+from reglue_bench.loggers import Loggers
+from tests.reglue_bench.learning_results import learned
 
 BENCHMARK = "evaluate:cart-pole"
 STEPS = (0, 1000)
@@ -23,6 +26,7 @@ def main() -> None:
     """Evaluate, and say the mean return."""
     with Evaluator(BENCHMARK, num_episodes=4, log=sys.argv[1:]) as evaluator:
         means = {evaluator(lean, step=step).mean_return for step in STEPS}
+    Loggers(sys.argv[1:])(learned())
     print(*means)
 
 

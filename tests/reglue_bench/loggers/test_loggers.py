@@ -14,7 +14,7 @@ import pytest
 
 import reglue
 from reglue.errors import AgentFault, BadArgument, MissingExtra, UnknownName
-from reglue_bench.loggers import Loggers, ResultLogger, metrics_of
+from reglue_bench.loggers import Loggers, ResultLogger, curves_of, metrics_of
 from reglue_bench.results.result import Result
 from tests.reglue_bench.learning_results import learned
 from tests.reglue_bench.loggers.scores_logged import BENCHMARK, STEPS, lean
@@ -22,12 +22,19 @@ from tests.reglue_bench.made_results import Play, make_result
 
 ROOT = Path(__file__).parents[3]
 MEAN = f"{BENCHMARK}/mean_return"
+CURVE = f"{learned().title}/return"
+CURVE_POINTS = [
+    (point.at, pytest.approx(point.value)) for point in learned().curves if point.curve == "return"
+]
 
 
-def logged(folder: Path, *loggers: str, **environment: str) -> float:
-    """What a process of its own said that it has logged, twice."""
+OFFLINE = {"WANDB_MODE": "offline", "WANDB_SILENT": "true"}
+
+
+def python(folder: Path, *arguments: str, **environment: str) -> str:
+    """What a process of its own printed last."""
     done = subprocess.run(
-        [sys.executable, "-m", "tests.reglue_bench.loggers.scores_logged", *loggers],
+        [sys.executable, *arguments],
         cwd=folder,
         env=os.environ | {"PYTHONPATH": str(ROOT), **environment},
         capture_output=True,
@@ -35,7 +42,13 @@ def logged(folder: Path, *loggers: str, **environment: str) -> float:
         timeout=240,
         check=True,
     )
-    return float(done.stdout.splitlines()[-1])
+    return (done.stdout.splitlines() or [""])[-1]
+
+
+def logged(folder: Path, *loggers: str, **environment: str) -> float:
+    """What a process of its own said that it has logged, twice."""
+    module = "tests.reglue_bench.loggers.scores_logged"
+    return float(python(folder, "-m", module, *loggers, **environment))
 
 
 def test_tensorboard_reads_the_scores_at_their_steps(tmp_path: Path) -> None:
@@ -44,13 +57,16 @@ def test_tensorboard_reads_the_scores_at_their_steps(tmp_path: Path) -> None:
     mean = logged(tmp_path, "tensorboard:events")
     read: Any = EventAccumulator(str(tmp_path / "events"))
     read.Reload()
-    assert {*read.Tags()["scalars"]} == {MEAN, f"{MEAN}_low", f"{MEAN}_high"}
+    assert {MEAN, f"{MEAN}_low", f"{MEAN}_high"} < {*read.Tags()["scalars"]}
     points = [(each.step, each.value) for each in read.Scalars(MEAN)]
     assert points == [(step, pytest.approx(mean)) for step in STEPS]
+    assert [(each.step, each.value) for each in read.Scalars(CURVE)] == CURVE_POINTS
 
 
-def records(file: bytes) -> Iterator[bytes]:
+def records(file: bytes) -> Iterator[Any]:
     """The records of a run of W&B: LevelDB's log format, after seven bytes."""
+    from wandb.proto.wandb_internal_pb2 import Record
+
     place, record = 7, b""
     while place < len(file):
         room = 2**15 - place % 2**15  # in its block
@@ -61,27 +77,48 @@ def records(file: bytes) -> Iterator[bytes]:
         record += file[place + 7 : place + 7 + length]
         place += 7 + length
         if part in (1, 4):  # whole, or the last part
-            yield record
+            yield Record.FromString(record)
             record = b""
 
 
 def test_wandb_reads_the_scores_with_their_steps(tmp_path: Path) -> None:
-    from wandb.proto.wandb_internal_pb2 import Record
-
-    mean = logged(tmp_path, "wandb:pole", WANDB_MODE="offline", WANDB_SILENT="true")
+    mean = logged(tmp_path, "wandb:pole", **OFFLINE)
     [file] = tmp_path.glob("wandb/offline-run-*/run-*.wandb")
     points: Any = []
+    curve: Any = []
     projects: set[str] = set()
-    for data in records(file.read_bytes()):
-        record: Any = Record()
-        record.ParseFromString(data)
+    for record in records(file.read_bytes()):
         items = record.history.item
         values = {"/".join(each.nested_key) or each.key: each.value_json for each in items}
         if MEAN in values:
             points.append((int(values[f"{BENCHMARK}/step"]), float(values[MEAN])))
+        if CURVE in values:
+            curve.append((int(values[f"{learned().title}/step"]), float(values[CURVE])))
         projects |= {record.run.project} - {""}
     assert points == [(step, pytest.approx(mean)) for step in STEPS]
+    assert curve == CURVE_POINTS
     assert projects == {"pole"}
+
+
+TWO_RUNS = """
+import wandb
+from reglue_bench.loggers import Loggers
+from tests.reglue_bench.made_results import make_result
+
+log = Loggers("wandb")
+for step in (1, 2):
+    log(make_result(), step)
+    wandb.finish()
+"""
+
+
+def test_each_wandb_run_of_a_process_draws_against_the_step(tmp_path: Path) -> None:
+    python(tmp_path, "-c", TWO_RUNS, **OFFLINE)
+    files = [*tmp_path.glob("wandb/offline-run-*/run-*.wandb")]
+    assert len(files) == 2
+    for file in files:
+        drawn = {each.metric.glob_name for each in records(file.read_bytes())}
+        assert f"{make_result().title}/*" in drawn
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of SQLAlchemy, by MLflow
@@ -94,6 +131,8 @@ def test_mlflow_reads_the_scores_at_their_steps(tmp_path: Path) -> None:
     [run] = client.search_runs([client.get_experiment_by_name("pole").experiment_id])
     points = client.get_metric_history(run.info.run_id, MEAN)
     assert [(each.step, each.value) for each in points] == [(step, mean) for step in STEPS]
+    curve = client.get_metric_history(run.info.run_id, CURVE)
+    assert sorted((each.step, each.value) for each in curve) == CURVE_POINTS
 
 
 def test_a_function_is_a_logger_and_one_that_fails_stops_nothing(
@@ -135,6 +174,27 @@ def test_metrics_have_one_name_in_every_tool() -> None:
     }
     [name, *_] = metrics_of(learned())
     assert name.endswith("/performance")
+
+
+def test_a_training_is_logged_by_its_curves_and_its_end() -> None:
+    told: list[int | None] = []
+    result = learned()
+    assert len(curves_of(result)) == 60
+    assert {*curves_of(result)[1]} == {
+        f"{result.title}/{what}{end}"
+        for what in ("return", "steps_per_episode")
+        for end in ("", "_low", "_high")
+    }
+    trained = reglue.evaluate(
+        BENCHMARK,
+        "random",
+        log=lambda _, step: told.append(step),
+        train_steps=400,
+        slots=2,
+        num_episodes=2,
+    )
+    assert told == [400]
+    assert {point.curve for point in trained.curves} >= {"training return"}
 
 
 @pytest.mark.parametrize(

@@ -66,10 +66,10 @@ def test_the_terminal_says_how_long_it_trained_and_draws_what_came_of_it() -> No
     lines = training_lines(trained())
     assert lines[0] == "trained for 60 of 60 steps, 12 episodes"
     assert [line.partition(":")[0] for line in lines[1:]] == [
-        "training, return",
-        "training, success",
-        "checkpoints, return",
-        "checkpoints, success",
+        "training return",
+        "training success",
+        "checkpoint return",
+        "checkpoint success",
     ]
 
 

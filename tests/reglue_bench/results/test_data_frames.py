@@ -7,10 +7,11 @@ import sys
 import pytest
 
 import reglue
-from reglue.errors import MissingExtra
+from reglue.errors import BadArgument, MissingExtra
 from reglue_bench.results.episode_columns import COLUMNS
 from reglue_bench.results.episodes import Episodes
 from reglue_bench.results.result import Result
+from reglue_bench.results.scores import PerformanceScore
 from tests.reglue_bench.learning_results import learned
 from tests.reglue_bench.made_results import Play, make_result
 
@@ -24,6 +25,20 @@ def test_scores_are_a_frame_with_a_row_for_each_task_and_for_all() -> None:
     assert (whole.low.item(), whole.high.item()) == result.interval95
     assert frame[frame.what == "mean return"].low.isna().all()
     assert frame.score.dtype == frame.low.dtype == float
+
+
+def test_curves_are_a_frame_with_a_row_for_each_point() -> None:
+    result = learned()
+    frame = result.to_pandas("curves")
+    assert [*frame.columns] == ["curve", "at", "counted_in", "value", "low", "high", "n"]
+    assert [*dict.fromkeys(frame.curve)] == ["return", "steps per episode"]
+    shown = frame[frame.curve == "return"]
+    score = result.score_as(PerformanceScore)
+    assert shown["at"].tolist() == score.curve.at
+    assert shown.value.tolist() == score.curve.mean
+    assert [*zip(shown.low, shown.high, strict=True)] == score.curve.interval95
+    with pytest.raises(BadArgument, match="'scores' or 'curves'"):
+        result.to_pandas("units")  # type: ignore[arg-type] # as a user may
 
 
 def test_episodes_are_a_frame_with_the_columns_of_an_export() -> None:
