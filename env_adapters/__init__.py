@@ -6,6 +6,7 @@ environments), `gymnasium` and `metaworld` (libraries' environments, exact to th
 """
 
 from env_adapters.suite_names import SuiteName
-from reglue.environments.world import Cell, Restorable, Step, Suite, World
+from reglue.environments.world import Restorable, Step, Suite, World
+from reglue.messages.environment_messages import Cell
 
 __all__ = ["Cell", "Restorable", "Step", "Suite", "SuiteName", "World"]

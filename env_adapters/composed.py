@@ -12,16 +12,9 @@ from env_adapters.fitting import FITS, Fit
 from env_adapters.fitting.common_tensors import View, fit_specs
 from env_adapters.states import seal, unseal
 from env_adapters.suite_names import SuiteName
-from reglue.environments.world import (
-    Cell,
-    Rendered,
-    Restorable,
-    Step,
-    Suite,
-    World,
-    close_suite,
-)
+from reglue.environments.world import Rendered, Restorable, Step, Suite, World, close_suite
 from reglue.errors import BadArgument, UnknownName, UsageError
+from reglue.messages.environment_messages import Cell
 from reglue.spec import Array, Arrays, TaskSpec
 
 

@@ -19,9 +19,10 @@ import numpy.typing as npt
 from env_adapters.slot_checks import check_slots
 from env_adapters.suite_names import check_suite
 from reglue.environments.environment import Environment
-from reglue.environments.world import Cell, Restorable, Seeded, Step, Suite, World
+from reglue.environments.world import Restorable, Seeded, Step, Suite, World
 from reglue.errors import NotDeterministic, brief
 from reglue.messages.agent_messages import Phase
+from reglue.messages.environment_messages import Cell
 from reglue.rng import Rng
 from reglue.spec import Arrays, TaskSpec
 

@@ -16,9 +16,9 @@ from env_adapters.jax_batch import JaxBatch
 from env_adapters.slot_checks import check_slots
 from reglue.environments.environment import Environment
 from reglue.environments.validation import conforming_spec
-from reglue.environments.world import Cell, Step
+from reglue.environments.world import Step
 from reglue.errors import EnvironmentFault
-from reglue.messages.environment_messages import Play, Played
+from reglue.messages.environment_messages import Cell, Play, Played
 from reglue.spec import Arrays, TaskSpec
 
 _NOBODY = np.zeros(0, np.uint32)

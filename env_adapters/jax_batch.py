@@ -18,9 +18,8 @@ import numpy as np
 
 from env_adapters.jax_program import JaxProgram
 from reglue.environments.environment import Earned, Environment
-from reglue.environments.world import Cell
 from reglue.errors import MissingExtra, NotAnEnvironment, brief
-from reglue.messages.environment_messages import Slots, index_of
+from reglue.messages.environment_messages import Cell, Slots, index_of
 from reglue.rng import Rng
 from reglue.spec import Array, Arrays, Box, Discrete, TaskSpec, TensorSpec
 

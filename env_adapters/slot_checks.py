@@ -8,10 +8,9 @@ import numpy as np
 
 from reglue.environments.environment import Environment
 from reglue.environments.validation import conforming_spec
-from reglue.environments.world import Cell
 from reglue.errors import NotAnEnvironment
 from reglue.messages.agent_messages import Phase
-from reglue.messages.environment_messages import Play, Played
+from reglue.messages.environment_messages import Cell, Play, Played
 from reglue.spec import Array, Arrays
 
 _NOBODY = np.zeros(0, np.uint32)

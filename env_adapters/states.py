@@ -13,9 +13,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from reglue.environments.world import Cell
 from reglue.errors import BadArgument, UsageError
 from reglue.messages.agent_messages import Phase
+from reglue.messages.environment_messages import Cell
 from reglue.spec import DTYPES, Array, Arrays
 
 Header: TypeAlias = Mapping[str, Any]

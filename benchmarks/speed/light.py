@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reglue import Actions, Agent, Box, Discrete, Step, TaskSpec, TensorSpec, Turn
-from reglue.environments.world import Cell
+from reglue.messages.environment_messages import Cell
 from reglue.spec import Arrays
 
 NUMBERS = 4  # of an observation, float64, as cart-pole's

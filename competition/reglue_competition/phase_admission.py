@@ -9,8 +9,8 @@ from itertools import islice
 from pathlib import Path
 
 from env_adapters.determinism import check_determinism
-from reglue.environments.world import Cell
 from reglue.errors import EnvironmentFault, NotDeterministic, raise_interrupt
+from reglue.messages.environment_messages import Cell
 from reglue_bench.benchmark.benchmark import suite_of
 from reglue_bench.evaluation import start
 from reglue_bench.plans.keys import cell_key

@@ -10,8 +10,9 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from env_adapters.states import seal, unseal
-from reglue.environments.world import Cell, Step
+from reglue.environments.world import Step
 from reglue.errors import BadArgument, UnknownName, UsageError
+from reglue.messages.environment_messages import Cell
 from reglue.rng import Rng
 from reglue.spec import Arrays, Discrete, TaskSpec
 

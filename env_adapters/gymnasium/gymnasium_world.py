@@ -22,10 +22,10 @@ from env_adapters.states import (
     read_generator_state,
 )
 from reglue.environments.validation import conforming_flag, conforming_reward, say_unknown_names
-from reglue.environments.world import Cell, Step
+from reglue.environments.world import Step
 from reglue.errors import BadArgument, NotAnEnvironment, UnknownName, UsageError, brief
 from reglue.messages.agent_messages import Phase
-from reglue.messages.environment_messages import Played
+from reglue.messages.environment_messages import Cell, Played
 from reglue.rng import Rng
 from reglue.spec import Array, Arrays, TaskSpec
 

@@ -7,9 +7,10 @@ from typing import Any
 import gymnasium
 
 from env_adapters.gymnasium.space_tensors import Tensors
-from reglue.environments.world import Cell, Rendered, Suite, close_suite
+from reglue.environments.world import Rendered, Suite, close_suite
 from reglue.errors import BadArgument, NotAnEnvironment, UnknownName, brief
 from reglue.messages.agent_messages import Phase
+from reglue.messages.environment_messages import Cell
 from reglue.spaces import space_of
 from reglue.spec import TensorSpec
 

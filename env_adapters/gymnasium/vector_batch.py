@@ -22,9 +22,8 @@ from env_adapters.gymnasium.gymnasium_world import reset_seed
 from env_adapters.gymnasium.space_tensors import Tensors
 from env_adapters.gymnasium.task_spec import UNKNOWN
 from reglue.environments.environment import Earned, Environment
-from reglue.environments.world import Cell
 from reglue.errors import NotAnEnvironment, OutOfOrder, UsageError, brief
-from reglue.messages.environment_messages import SlotIndex, Slots, index_of
+from reglue.messages.environment_messages import Cell, SlotIndex, Slots, index_of
 from reglue.spec import Array, Arrays, TaskSpec
 
 Make = Callable[[int], Any]

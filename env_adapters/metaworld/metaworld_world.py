@@ -15,9 +15,10 @@ from env_adapters.metaworld.simulator import Simulator, SimulatorPool, Simulator
 from env_adapters.mujoco import IntegrationState, make_renderer
 from env_adapters.states import EpisodeState, read_episode_state
 from reglue.agents.metaworld import ALL_TASKS
-from reglue.environments.world import Cell, Step
+from reglue.environments.world import Step
 from reglue.errors import BadArgument, UnknownName, UsageError
 from reglue.messages.agent_messages import Phase
+from reglue.messages.environment_messages import Cell
 from reglue.spec import Array, Arrays, Discrete, TensorSpec
 
 FRAME_STACK = 39

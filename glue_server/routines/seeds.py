@@ -6,8 +6,8 @@ import hashlib
 import hmac
 
 from glue_server.routines.goals import SlotGoals
-from reglue.environments.world import Cell
 from reglue.messages.agent_messages import Phase
+from reglue.messages.environment_messages import Cell
 
 
 class Cells:

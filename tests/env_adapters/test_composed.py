@@ -16,8 +16,9 @@ from env_adapters.environment_configs.values import ConfigError
 from env_adapters.states import seal
 from env_adapters.suites import suite_name
 from reglue import Phase
-from reglue.environments.world import Cell, Restorable
+from reglue.environments.world import Restorable
 from reglue.errors import BadArgument, UnknownName, UsageError
+from reglue.messages.environment_messages import Cell
 from tests.error_facts import raises
 from tests.worlds import Corridor
 

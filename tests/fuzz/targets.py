@@ -17,7 +17,6 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from google.protobuf.message import DecodeError, Message
 
-from reglue.environments.world import Cell
 from reglue.errors import ReglueError, TranscriptDamaged
 from reglue.messages.agent_messages import (
     Actions,
@@ -30,7 +29,13 @@ from reglue.messages.agent_messages import (
     Steps,
     Turn,
 )
-from reglue.messages.environment_messages import EnvironmentInit, EnvironmentReady, Play, Played
+from reglue.messages.environment_messages import (
+    Cell,
+    EnvironmentInit,
+    EnvironmentReady,
+    Play,
+    Played,
+)
 from reglue.messages.experiment_messages import (
     Counts,
     ExperimentCall,

@@ -26,7 +26,6 @@ from reglue.conformance import ConformanceAgent, ConformanceEnvironment
 from reglue.conformance.rule import elements, fold, tensor_bytes
 from reglue.conformance.words import spec_of_text, spec_text, stepped_words
 from reglue.environments.environment_dispatch import play_environment
-from reglue.environments.world import Cell
 from reglue.messages.agent_messages import (
     Adapt,
     AdaptBegin,
@@ -40,6 +39,7 @@ from reglue.messages.agent_messages import (
     Turn,
 )
 from reglue.messages.environment_messages import (
+    Cell,
     EnvironmentInit,
     GetRandomSeed,
     GetState,

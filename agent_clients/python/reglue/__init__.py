@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from reglue.agents.torch_policy import TorchPolicy
     from reglue.client import connect
     from reglue.environments.environment import Earned, Environment, Worlds
-    from reglue.environments.world import Cell, Step, Suite, World
+    from reglue.environments.world import Step, Suite, World
     from reglue.experiments.experiment import Experiment
     from reglue.gymnasium import make as make
     from reglue.gymnasium import make_vec as make_vec
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         Steps,
         Turn,
     )
+    from reglue.messages.environment_messages import Cell
     from reglue.rng import Rng
     from reglue.spec import (
         Box,
@@ -68,7 +69,7 @@ else:
         "Agent": "reglue.agents.agent",
         "AgentEpisode": "reglue.agents.episode",
         "Box": "reglue.spec",
-        "Cell": "reglue.environments.world",
+        "Cell": "reglue.messages.environment_messages",
         "Discrete": "reglue.spec",
         "Earned": "reglue.environments.environment",
         "EndKind": "reglue.messages.agent_messages",

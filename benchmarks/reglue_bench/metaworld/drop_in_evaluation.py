@@ -30,9 +30,9 @@ from env_adapters.metaworld.library import metaworld
 from glue_server import EpisodeRunner, LocalPort, Order, Outcome, Timeouts
 from reglue.agents.adaptation import agent_of
 from reglue.agents.agent import Agent
-from reglue.environments.world import Cell
 from reglue.errors import AgentFault, EnvironmentFault, NotAnAgent, UsageError
 from reglue.messages.agent_messages import Phase
+from reglue.messages.environment_messages import Cell
 from reglue.tools.loading import agent_name
 from reglue_bench.metaworld.adapter import MetaWorldAdapter
 from reglue_bench.metaworld.cached_workers import playing

@@ -16,8 +16,8 @@ import numpy.typing as npt
 from env_adapters.metaworld import ALL_TASKS, MetaWorld, draw_goals, task_set
 from env_adapters.metaworld.fast_step import StandIn, stand_in
 from env_adapters.metaworld.library import metaworld, mujoco
-from reglue.environments.world import Cell
 from reglue.messages.agent_messages import Phase
+from reglue.messages.environment_messages import Cell
 
 
 def main(tasks: int, repetitions: int) -> None:

@@ -22,8 +22,8 @@ import numpy as np
 from metaworld.policies import ENV_POLICY_MAP
 
 from env_adapters.metaworld import MetaWorld
-from reglue.environments.world import Cell
 from reglue.messages.agent_messages import Phase
+from reglue.messages.environment_messages import Cell
 from reglue.spec import Array
 from speed.contenders.metaworld_costs import Control, simulation
 from speed.light import Learner

@@ -16,9 +16,8 @@ from glue_server.agent.actions import ActionChecks
 from glue_server.agent.turn_rows import Rows, turn_of
 from reglue import Actions, Agent, Phase, TaskSpec, Worlds
 from reglue.agents.agent import play
-from reglue.environments.world import Cell
 from reglue.messages.agent_messages import Budget, Numbered, Starts, Steps, Turn
-from reglue.messages.environment_messages import Play
+from reglue.messages.environment_messages import Cell, Play
 from reglue.spec import Arrays
 from reglue.v1 import agent_pb2 as pb
 from reglue.wire.agent_encoding import decode_call, decode_reply, encode_call, encode_reply

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from reglue import Discrete, Step, TaskSpec, TensorSpec
-from reglue.environments.world import Cell
+from reglue.messages.environment_messages import Cell
 from reglue.spec import Arrays
 
 _SEEN: Arrays = {"place": np.zeros(1)}

@@ -9,8 +9,7 @@ import math
 
 import numpy as np
 
-from reglue import Phase
-from reglue.environments.world import Cell, Step
+from reglue import Cell, Phase, Step
 from reglue.spec import Arrays
 from reglue.wire.spec_encoding import spec_from_bytes
 

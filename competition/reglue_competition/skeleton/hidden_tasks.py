@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from env_adapters.suite_names import Family, FamilyRequest, SuiteName
-from reglue import Box, Discrete, TaskSpec, TensorSpec
-from reglue.environments.world import Cell, Step
+from reglue import Box, Cell, Discrete, Step, TaskSpec, TensorSpec
 from reglue.errors import UsageError
 from reglue.rng import Rng
 from reglue.spec import Arrays

@@ -12,9 +12,9 @@ from glue_server.conformance.conformance_tasks import PLAIN, random_rows
 from glue_server.conformance.drivers.driver import Driver
 from glue_server.conformance.drivers.reference import environment_reference
 from reglue.conformance.words import spec_text
-from reglue.environments.world import Cell
 from reglue.messages.agent_messages import Phase, RoutineDone, TextMessage
 from reglue.messages.environment_messages import (
+    Cell,
     EnvironmentInit,
     GetRandomSeed,
     GetState,

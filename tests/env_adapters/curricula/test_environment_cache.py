@@ -16,7 +16,7 @@ from env_adapters.curricula import Curriculum
 from env_adapters.environment_configs.values import ConfigError
 from env_adapters.suites import suite_name
 from reglue import Phase
-from reglue.environments.world import Cell
+from reglue.messages.environment_messages import Cell
 from tests.env_adapters.curricula.scripted import Scripted, by_episodes
 from tests.error_facts import raises
 

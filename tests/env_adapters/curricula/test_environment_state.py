@@ -14,8 +14,9 @@ from env_adapters.curricula.suite import RestorableCurriculumWorld, Schedule
 from env_adapters.determinism import check_determinism
 from env_adapters.states import read_episode_state
 from reglue import Phase
-from reglue.environments.world import Cell, Restorable
+from reglue.environments.world import Restorable
 from reglue.errors import BadArgument, UsageError
+from reglue.messages.environment_messages import Cell
 from reglue.spec import Array
 from tests.error_facts import raises
 

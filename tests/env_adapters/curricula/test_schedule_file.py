@@ -13,8 +13,9 @@ import pytest
 from env_adapters.curricula import make_curriculum
 from env_adapters.suites import suite_name
 from reglue import Phase
-from reglue.environments.world import Cell, Suite
+from reglue.environments.world import Suite
 from reglue.errors import BadArgument
+from reglue.messages.environment_messages import Cell
 from tests.error_facts import raises
 from tests.wrong_files import Mistake, WrongFiles
 

@@ -12,9 +12,10 @@ import pytest
 from env_adapters.determinism import check_determinism
 from env_adapters.goals import GoalEnvironment, Point2D
 from env_adapters.gymnasium import Gymnasium
-from reglue.environments.world import Cell, Restorable
+from reglue.environments.world import Restorable
 from reglue.errors import BadArgument, UnknownName, UsageError
 from reglue.messages.agent_messages import Phase
+from reglue.messages.environment_messages import Cell
 from tests.error_facts import raises
 
 POINT = "Reglue/Point2D-v0"

@@ -14,8 +14,8 @@ from gymnasium import spaces
 from env_adapters.determinism import check_determinism
 from env_adapters.goals import FlatGoalEnv, GoalWrapper, ImageEnv, Point2D
 from env_adapters.gymnasium import Gymnasium
-from reglue.environments.world import Cell
 from reglue.messages.agent_messages import Phase
+from reglue.messages.environment_messages import Cell
 
 WALL = 4.0
 WORDS = spaces.Text(10, charset="abcdefghijklmnopqrstuvwxyz ")

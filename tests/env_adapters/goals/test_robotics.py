@@ -20,9 +20,9 @@ from env_adapters.goals.robotics import family_of
 from env_adapters.gymnasium import Gymnasium
 from env_adapters.gymnasium_library import make, mujoco
 from env_adapters.mujoco import IntegrationState
-from reglue.environments.world import Cell
 from reglue.errors import BadArgument, MissingExtra, UnknownName, UsageError
 from reglue.messages.agent_messages import Phase
+from reglue.messages.environment_messages import Cell
 from tests.env_adapters.goals.goal_programs import answer
 from tests.error_facts import raises
 

@@ -18,7 +18,7 @@ from env_adapters.gymnasium import Gymnasium
 from env_adapters.gymnasium.space_tensors import Tensors
 from env_adapters.gymnasium_library import make
 from env_adapters.suites import suite_name
-from reglue.environments.world import Cell, Seeded
+from reglue.environments.world import Seeded
 from reglue.errors import (
     BadArgument,
     CannotLoad,
@@ -27,6 +27,7 @@ from reglue.errors import (
     UnknownName,
 )
 from reglue.messages.agent_messages import Phase
+from reglue.messages.environment_messages import Cell
 from reglue.spaces import space_of
 from reglue.spec import Box, Discrete, MultiBinary, MultiDiscrete, TensorSpec
 from tests.env_adapters.gymnasium.gymnasium_playing import KNOWN

@@ -12,7 +12,7 @@ START = """
 import os
 from env_adapters.gymnasium import Gymnasium
 from reglue.messages.agent_messages import Phase
-from reglue.environments.world import Cell
+from reglue.messages.environment_messages import Cell
 
 def world(name, **options):
     world = Gymnasium(name, **options).world()

@@ -12,8 +12,8 @@ import pytest
 
 from env_adapters.gymnasium import Gymnasium
 from env_adapters.gymnasium.task_spec import _steps_until
-from reglue.environments.world import Cell
 from reglue.messages.agent_messages import Phase
+from reglue.messages.environment_messages import Cell
 
 PONG = "ALE/Pong-v5"
 ARCADE = "env_adapters.arcade:Reglue/Arcade-v0"

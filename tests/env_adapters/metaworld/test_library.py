@@ -32,7 +32,7 @@ mujoco.mj_step = count
 
 from env_adapters.metaworld import MetaWorld, draw_goals, task_set, task_sets
 from reglue.messages.agent_messages import Phase
-from reglue.environments.world import Cell
+from reglue.messages.environment_messages import Cell
 
 task_sets.VARIANTS = 5  # drawing fifty goals by resets takes minutes
 bits = hashlib.sha256()

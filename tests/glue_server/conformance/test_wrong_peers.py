@@ -11,9 +11,8 @@ import pytest
 
 from reglue import Box, TaskSpec
 from reglue.conformance import ConformanceAgent, ConformanceEnvironment
-from reglue.environments.world import Cell
 from reglue.messages.agent_messages import Actions, Budget, Phase, Turn
-from reglue.messages.environment_messages import Play, Played, Slots
+from reglue.messages.environment_messages import Cell, Play, Played, Slots
 from tests.glue_server.conformance.findings import found, verdicts
 from tests.glue_server.conformance.thread_clients import session_of
 

@@ -14,10 +14,10 @@ import pytest
 from glue_server.environment.worker_pool import new_memory
 from glue_server.environment.workers import SharedArrays
 from reglue.environments.environment import Worlds
-from reglue.environments.world import Cell, Step
+from reglue.environments.world import Step
 from reglue.errors import IllegalAction
 from reglue.messages.agent_messages import Phase
-from reglue.messages.environment_messages import Play, Played
+from reglue.messages.environment_messages import Cell, Play, Played
 from reglue.spec import Array, Arrays, Box, Discrete, TaskSpec, TensorSpec
 from tests.reglue.wire.bits import bits
 

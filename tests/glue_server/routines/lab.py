@@ -13,11 +13,10 @@ from glue_server import LocalEnvironmentPort, LocalPort, StateMachine, Timeouts
 from glue_server.agent.agent_port import MoreTime
 from reglue import Actions, Agent, Box, EndKind, Phase, TaskSpec, TensorSpec, Turn
 from reglue.environments.environment import Environment
-from reglue.environments.world import Cell
 from reglue.errors import OutOfOrder, UnknownKey
 from reglue.experiments.routines import Routines
 from reglue.messages.agent_messages import Reply
-from reglue.messages.environment_messages import Play, Played
+from reglue.messages.environment_messages import Cell, Play, Played
 from reglue.messages.experiment_messages import ExperimentCall
 from tests.error_facts import raises
 

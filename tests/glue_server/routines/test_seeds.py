@@ -8,8 +8,8 @@ import pytest
 
 from glue_server import Glue
 from glue_server.commands.glue_command import main as glue
-from reglue.environments.world import Cell
 from reglue.errors import BadArgument
+from reglue.messages.environment_messages import Cell
 from reglue.spec import Arrays
 from tests.error_facts import raises
 from tests.glue_server.playing import SOLVED, Follower

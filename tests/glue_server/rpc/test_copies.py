@@ -20,9 +20,9 @@ from glue_server.rpc import GlueServer
 from glue_server.rpc.peer_codecs import AgentCodec
 from reglue import Experiment
 from reglue.environments.environment import Worlds
-from reglue.environments.world import Cell, Step
+from reglue.environments.world import Step
 from reglue.messages.agent_messages import UNLIMITED, AgentInit, Numbered, Phase, Turn
-from reglue.messages.environment_messages import Play
+from reglue.messages.environment_messages import Cell, Play
 from reglue.messages.experiment_messages import Answer, Stepped
 from reglue.net.unix_socket import UnixSocket
 from reglue.spec import Array, Arrays, Discrete, TaskSpec, TensorSpec

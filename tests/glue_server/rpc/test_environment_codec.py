@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from glue_server.rpc.peer_codecs import EnvironmentCodec
-from reglue.environments.world import Cell
 from reglue.messages.agent_messages import Phase
-from reglue.messages.environment_messages import EnvironmentReady, Play, Played
+from reglue.messages.environment_messages import Cell, EnvironmentReady, Play, Played
 from reglue.spec import Box, Discrete, TaskSpec, TensorSpec
 from reglue.wire.environment_encoding import encode_environment_reply
 

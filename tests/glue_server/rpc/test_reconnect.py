@@ -16,10 +16,15 @@ from glue_server.processes.event_loop import EventLoop
 from glue_server.rpc import GlueServer
 from reglue import Agent, Experiment, Phase, Turn, connect
 from reglue.environments.environment import Worlds
-from reglue.environments.world import Cell
 from reglue.errors import AgentDisconnected, SessionLost, WrongToken
 from reglue.messages.agent_messages import AgentInit, RoutineDone, TextMessage
-from reglue.messages.environment_messages import EnvironmentInit, EnvironmentReady, Play, Played
+from reglue.messages.environment_messages import (
+    Cell,
+    EnvironmentInit,
+    EnvironmentReady,
+    Play,
+    Played,
+)
 from reglue.net.join_string import Transport
 from tests.error_facts import raises
 from tests.glue_server.playing import SOLVED, corridor_pool

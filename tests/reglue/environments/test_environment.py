@@ -10,9 +10,8 @@ import pytest
 
 from reglue import TaskSpec, TensorSpec
 from reglue.environments.environment import Environment
-from reglue.environments.world import Cell
 from reglue.messages.agent_messages import Phase
-from reglue.messages.environment_messages import Play, Played
+from reglue.messages.environment_messages import Cell, Play, Played
 from reglue.spec import Box, Discrete, Domain
 
 START = Play(np.zeros(0, np.uint32), {}, {0: Cell("task", 0, seed=1, repeat=0, phase=Phase.TRAIN)})

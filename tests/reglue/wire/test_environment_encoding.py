@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reglue.environments.world import Cell
 from reglue.errors import BadReply, printable
 from reglue.messages.agent_messages import (
     Cleanup,
@@ -22,6 +21,7 @@ from reglue.messages.agent_messages import (
     TextMessage,
 )
 from reglue.messages.environment_messages import (
+    Cell,
     EnvironmentCall,
     EnvironmentInit,
     EnvironmentReady,

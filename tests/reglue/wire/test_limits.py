@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reglue.environments.world import Cell
 from reglue.errors import BadReply, SpecError
 from reglue.messages.agent_messages import Phase
-from reglue.messages.environment_messages import EnvironmentInit, Play
+from reglue.messages.environment_messages import Cell, EnvironmentInit, Play
 from reglue.messages.experiment_messages import RLStep
 from reglue.spec import MOST_ELEMENTS, Box, TaskSpec, TensorSpec
 from reglue.v1 import agent_pb2, environment_pb2, experiment_pb2, spec_pb2

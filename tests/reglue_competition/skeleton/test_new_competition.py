@@ -15,8 +15,8 @@ import pytest
 
 from env_adapters.suite_names import FamilyRequest
 from reglue import Phase
-from reglue.environments.world import Cell
 from reglue.errors import UsageError
+from reglue.messages.environment_messages import Cell
 from reglue_competition.competition_folder import CompetitionFolder
 from reglue_competition.definition import FILE, read_definition
 from reglue_competition.skeleton import hidden_tasks

@@ -22,10 +22,9 @@ from reglue.conformance.rule import (
 )
 from reglue.conformance.words import spec_of_text
 from reglue.environments.environment import Earned, Environment
-from reglue.environments.world import Cell
 from reglue.errors import OutOfOrder, UnknownKey
 from reglue.messages.agent_messages import Phase
-from reglue.messages.environment_messages import Play, Played, Slots
+from reglue.messages.environment_messages import Cell, Play, Played, Slots
 from reglue.spec import Array, Arrays, TaskSpec, TensorSpec
 
 _DEFAULT = TaskSpec((TensorSpec("observation", "float64"),), (TensorSpec("action", "float64"),))

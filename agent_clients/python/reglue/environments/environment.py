@@ -26,7 +26,7 @@ from reglue.environments.validation import (
     conforming_step,
     say_unknown_names,
 )
-from reglue.environments.world import Cell, Restorable, Seeded, Step, Suite, World, close_suite
+from reglue.environments.world import Restorable, Seeded, Step, Suite, World, close_suite
 from reglue.errors import (
     IllegalAction,
     NotAnEnvironment,
@@ -38,7 +38,7 @@ from reglue.errors import (
     printable,
     raise_interrupt,
 )
-from reglue.messages.environment_messages import Play, Played, Slots
+from reglue.messages.environment_messages import Cell, Play, Played, Slots
 from reglue.spec import Array, Arrays, TaskSpec
 from reglue.tracebacks import explained
 

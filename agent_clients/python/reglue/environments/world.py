@@ -7,25 +7,11 @@ in the layers above, never in what an agent is sent.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from reglue.messages.agent_messages import Phase
+from reglue.messages.environment_messages import Cell
 from reglue.messages.value import value
 from reglue.spec import Array, Arrays, TaskSpec
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """The episode to play; the cell and the actions decide every bit of it."""
-
-    task: str
-    variant: int  # which goal, configuration, … of the task
-    seed: int  # of the environment, 0 to 2**63 - 1
-    repeat: int  # the number of this repetition of the variant
-    phase: Phase  # EVALUATE ends at the first success
-    steps: int = 0  # of the run before this episode; 0 if the run does not count them
-    seeds_reset: bool = False  # `seed` itself is the argument of the environment's reset(seed=)
 
 
 @value

@@ -12,11 +12,11 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from reglue.environments.world import Cell
 from reglue.messages.agent_messages import (
     Cleanup,
     Farewell,
     Fault,
+    Phase,
     Refusal,
     RoutineDone,
     TextMessage,
@@ -36,6 +36,19 @@ def index_of(slots: Slots, count: int) -> SlotIndex:
     if len(slots) == count and slots.tobytes() == np.arange(count, dtype=np.uint32).tobytes():
         return slice(None)
     return slots.astype(np.intp)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The episode to play; the cell and the actions decide every bit of it."""
+
+    task: str
+    variant: int  # which goal, configuration, … of the task
+    seed: int  # of the environment, 0 to 2**63 - 1
+    repeat: int  # the number of this repetition of the variant
+    phase: Phase  # EVALUATE ends at the first success
+    steps: int = 0  # of the run before this episode; 0 if the run does not count them
+    seeds_reset: bool = False  # `seed` itself is the argument of the environment's reset(seed=)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from reglue.environments.world import Cell
 from reglue.errors import BadReply, brief
 from reglue.messages.agent_messages import (
     Cleanup,
@@ -20,6 +19,7 @@ from reglue.messages.agent_messages import (
     TextMessage,
 )
 from reglue.messages.environment_messages import (
+    Cell,
     EnvironmentCall,
     EnvironmentInit,
     EnvironmentReady,
