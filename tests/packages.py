@@ -52,6 +52,7 @@ from pydantic import BaseModel
 
 from reglue_bench.measures.success import SUCCESS
 from reglue_bench.procedures import MultiTask
+from reglue_bench.plots.figures import Axis, Figure, Line, colour, rows
 from reglue_bench.plots.views import Plot, Table
 from reglue_bench.renderers import success_renderer
 from reglue_bench.results.scoring import score
@@ -69,8 +70,9 @@ def steps(result):
 
 def plots(result, prefix):
     table = Table(["task", "steps"], [[task, str(n)] for task, n in steps(result).items()])
-    empty = {"data": [], "layout": {"height": 100}}
-    last = Plot(f"{prefix}-last", "The last walk", "Its steps.", "Steps.", empty, table)
+    bars = [Line([0, n], [row, row], colour(0), 20) for row, n in enumerate(steps(result).values())]
+    figure = Figure(bars, x=Axis("steps"), y=rows(list(steps(result))))
+    last = Plot(f"{prefix}-last", "The last walk", "Its steps.", "Steps.", figure, table)
     return [*success_renderer.SUCCESS.plots(result, prefix), last]
 
 

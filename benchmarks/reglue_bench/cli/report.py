@@ -40,6 +40,10 @@ def report(
     latex: Annotated[
         Path | None, Option(help="also write these tables here as LaTeX, for booktabs")
     ] = None,
+    figures: Annotated[
+        Path | None,
+        Option(metavar="FOLDER", help="also write each figure here, as SVG and as PDF for a paper"),
+    ] = None,
     json: AsJson = False,
     trust_code: TrustCode = False,
 ) -> None:
@@ -59,6 +63,10 @@ def report(
 
     reglue report runs/a runs/b --csv scores.csv --latex scores.tex
 
+    Its figures, too, as SVG and PDF:
+
+    reglue report runs/a runs/b --figures figures
+
     `--json` prints the runs, each with its `result` as in result.json, and `comparisons`: the
     difference of each two runs, with its interval and p-value.
 
@@ -67,6 +75,7 @@ def report(
     with loading():
         from reglue_bench.bakeoff.seed_runs import runs_in
         from reglue_bench.plots.agent_plots import names
+        from reglue_bench.plots.drawing import write_figures
         from reglue_bench.report.frames import first_frames
         from reglue_bench.report.page import draw_report
         from reglue_bench.results.read_run import read_run
@@ -93,6 +102,9 @@ def report(
     say(str(page.write(path)), output)
     for written in _tables(list(zip(page.names, results, strict=True)), csv, latex):
         say(str(written), output)
+    if figures is not None:
+        for written in write_figures(page.plots, figures):
+            say(str(written), output)
     if json:
         print_document(page.document(runs, results))
 

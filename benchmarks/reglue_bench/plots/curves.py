@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import plotly.graph_objects as go
 
 from reglue_bench.float_range import FloatArray, mean, scaled, within
-from reglue_bench.formatting import count, value, values
-from reglue_bench.plots.figures import AGENTS, OPTIONAL, escaped
+from reglue_bench.formatting import count
+from reglue_bench.plots.figures import AGENTS, Area, Line, Mark
 from reglue_bench.results.learning import edges, pointwise95
 from reglue_bench.results.scores import LearningRun, PerformanceScore
 from reglue_bench.statistics import Interval
@@ -91,82 +90,50 @@ def lines_of(
     )
 
 
-def mean_and_band(
-    lines: Lines, *, name: str, colour: str, floor: float = -math.inf
-) -> list[go.Scatter]:
+def mean_and_band(lines: Lines, *, colour: str, floor: float = -math.inf) -> list[Mark]:
     """The mean over runs, and its interval as a band that is drawn down to `floor`.
 
     Nothing if no run was completed.
     """
     if not len(lines.whole):
         return []
-    means, intervals = lines.mean.tolist(), lines.intervals95
-    spreads = [f", 95 % interval {values(each)}" for each in intervals] or [""] * len(means)
-    line = go.Scatter(
-        x=lines.ends,
-        y=means,
-        mode="lines" if len(means) > 1 else "markers",
-        line={"color": colour, "width": 2.5},
-        hoverinfo="text",
-        hovertext=[
-            f"<b>{escaped(name)}</b><br>{lines.at(point)}: {value(each)}{spreads[point]}"
-            for point, each in enumerate(means)
-        ],
-    )
-    if not intervals:
-        return [line]
-    edge = [high for _, high in intervals] + [max(low, floor) for low, _ in reversed(intervals)]
-    band = go.Scatter(
-        x=[*lines.ends, *reversed(lines.ends)],
-        y=edge,
-        fill="toself",
-        fillcolor=colour,
-        opacity=0.22,
-        mode="none",
-        hoverinfo="skip",
-    )
-    return [band, line]
+    line, band = Line(lines.ends, lines.mean.tolist(), colour), lines.intervals95
+    low, high = [max(low, floor) for low, _ in band], [high for _, high in band]
+    return [Area(lines.ends, low, high, colour), line] if band else [line]
 
 
-def every_run(lines: Lines, *, colour: str, visible: bool = True) -> list[go.Scatter]:
-    """A thin line for each run; dotted and red if it was not played to its end."""
-    whole = zip(lines.runs, lines.whole.tolist(), strict=True)
-    return [
-        *(_thin(lines, run, line, colour=colour, visible=visible) for run, line in whole),
-        *(_thin(lines, run, line, colour=LOST, visible=visible) for run, line in lines.broken),
+def every_run(lines: Lines, *, colour: str, most: int) -> list[Line]:
+    """Thin lines of `most` completed runs, and red ones of those not played to their end."""
+    whole, broken = lines.whole[:most].tolist(), [line for _, line in lines.broken]
+    thin = [
+        Line(*_joined(lines.ends, whole), colour, 1, 0.35, optional=True),
+        Line(*_joined(lines.ends, broken), LOST, 1, 0.9, dotted=True, optional=True),
     ]
+    return [line for line in thin if line.x]
 
 
-def y_range(of: Sequence[Lines], *, log: bool = False) -> list[float]:
-    """The range of the axis: all means, and nearly all points of the runs."""
+def y_ends(of: Sequence[Lines], *, log: bool = False) -> Interval:
+    """The ends of the axis: all means, and nearly all points of the runs."""
     everything = [value for each in of for line in each.everything for value in line]
     means = [each.mean for each in of if len(each.whole)]
-    ends = scaled(lambda each: np.quantile(each, [0.005, 0.995]), everything)
-    values = np.concatenate([*means, ends])
+    most = scaled(lambda each: np.quantile(each, [0.005, 0.995]), everything)
+    values = np.concatenate([*means, most])
     low, high = float(values.min()), float(values.max())
     if log:
-        low, high = math.log10(low), math.log10(high)
+        return low / (high / low) ** 0.05, high * (high / low) ** 0.05
     room = (0.05 * high - 0.05 * low) or 0.5
-    return [within(low - room), within(high + room)]
+    return within(low - room), within(high + room)
 
 
-def _thin(
-    lines: Lines, run: int, line: Sequence[float], *, colour: str, visible: bool
-) -> go.Scatter:
-    lost = colour == LOST
-    return go.Scatter(
-        x=lines.ends[: len(line)],
-        y=line,
-        mode="lines" if len(line) > 1 else "markers",
-        line={"color": colour, "width": 1, "dash": "dot" if lost else "solid"},
-        opacity=0.9 if lost else 0.35,
-        meta=OPTIONAL,
-        visible=visible,
-        hoverinfo="text",
-        hovertext=[
-            f"run {run + 1}, {lines.at(point)}: {value(each)}" for point, each in enumerate(line)
-        ],
-    )
+def _joined(
+    ends: Sequence[int], lines: Sequence[Sequence[float]]
+) -> tuple[list[float], list[float]]:
+    """The points of all lines, with a gap after each."""
+    x, y = list[float](), list[float]()
+    for line in lines:
+        x += [*ends[: len(line)], math.nan]
+        y += [*line, math.nan]
+    return x, y
 
 
 def _averaged(line: Sequence[float], blocks: Sequence[int]) -> list[float]:

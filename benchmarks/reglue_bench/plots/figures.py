@@ -1,30 +1,111 @@
-"""Colours, axes and escaping that all figures share.
+"""Figures as data: marks on axes or in rows, which `drawing` draws at any width.
 
-Colours are middle tones that hold on a light and on a dark page; the style sheet
-sets text and grid lines.
+Colours are middle tones that hold on a light and on a dark page.
 """
 
 from __future__ import annotations
 
-import html
-from collections.abc import Sequence
-from typing import Any
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
-import plotly.graph_objects as go
+import numpy as np
 
-from reglue_bench.plots.views import Figure
+from reglue_bench.float_range import scaled
+from reglue_bench.statistics import Interval
 
 AGENTS = ("#3f7fdc", "#e0833c", "#2a9d8f", "#b064c8", "#c9a227", "#d4526e", "#6c8a3f", "#8d8d99")
-SUCCESS, FAILURE, FAULT, NEUTRAL = "#2a9d8f", "#e9a178", "#3d2b26", "#8a8f98"
-RATE_SCALE = [[0.0, FAILURE], [0.5, "#d9cfae"], [1.0, SUCCESS]]
-ALIKE = "rgba(140,145,155,0.16)"
-OPTIONAL = "optional"
+SUCCESS, PARTLY, FAILURE, FAULT = "#2a9d8f", "#d9cfae", "#e9a178", "#7a3b2b"
+NEUTRAL, SHADE = "#8a8f98", "#8c919b33"
+
+_MOST_DOTS = 300  # of a strip: more would make the page large and show no more
+_GOLDEN = (math.sqrt(5) - 1) / 2  # multiples of it are spread evenly between integers
 
 
-def escaped(text: str, *, width: int = 48) -> str:
-    """Text escaped for Plotly, which reads labels as HTML; long text is cut."""
-    cut = text if len(text) <= width else text[: width - 1] + "…"
-    return html.escape(cut, quote=False)
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line; NaN interrupts it."""
+
+    x: Sequence[float]
+    y: Sequence[float]
+    colour: str
+    width: float = 2.5  # pixels
+    opacity: float = 1.0
+    dotted: bool = False
+    steps: bool = False  # each value holds up to the next x
+    optional: bool = False  # the box of the plot hides it
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """What lies between two lines."""
+
+    x: Sequence[float]
+    low: Sequence[float]
+    high: Sequence[float]
+    colour: str
+    opacity: float = 0.2
+
+    @property
+    def y(self) -> Sequence[float]:
+        """Both lines."""
+        return [*self.low, *self.high]
+
+
+@dataclass(frozen=True, slots=True)
+class Dots:
+    """A dot at each point."""
+
+    x: Sequence[float]
+    y: Sequence[float]
+    colour: str
+    size: float  # pixels
+    opacity: float = 1.0
+    shape: Literal["disc", "ring", "diamond"] = "disc"
+
+
+@dataclass(frozen=True, slots=True)
+class Squares:
+    """A square at each column x of each row y."""
+
+    x: Sequence[float]
+    y: Sequence[float]
+    colour: str
+
+
+Mark: TypeAlias = Line | Area | Dots | Squares
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """An axis of values."""
+
+    label: str
+    ends: Interval | None = None  # None: what the marks need
+    scale: Literal["linear", "rate", "log"] = "linear"
+    ticks: Mapping[float, str] | None = None  # the labels at some values; None: round numbers
+    grid: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """An axis of rows at 0, 1, …, the first on top."""
+
+    labels: Sequence[str]
+    height: float  # of each, in pixels
+    striped: bool = False  # a band behind every second row, so that its marks look like a group
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """What is drawn: nothing if there are no marks."""
+
+    marks: Sequence[Mark]
+    x: Axis
+    y: Axis | Rows
+    height: float = 300  # of the axes in pixels, if y has no rows
+    shaded: Interval | None = None  # a part of the x axis
 
 
 def colour(place: int) -> str:
@@ -32,59 +113,56 @@ def colour(place: int) -> str:
     return AGENTS[place % len(AGENTS)]
 
 
-def figure(traces: Sequence[Any], *, height: int, **layout: Any) -> Figure:
-    """Plotly's JSON of a figure on a transparent page."""
-    plotly_figure = go.Figure(
-        data=list(traces),
-        layout={
-            "template": None,
-            "height": height,
-            "margin": {"l": 8, "r": 12, "t": 8, "b": 44},
-            "paper_bgcolor": "rgba(0,0,0,0)",
-            "plot_bgcolor": "rgba(0,0,0,0)",
-            "font": {"family": "Inter, system-ui, sans-serif", "size": 12, "color": NEUTRAL},
-            "hoverlabel": {"align": "left", "bgcolor": "#20262e", "font": {"color": "#f4f2ee"}},
-            "showlegend": False,
-            "dragmode": False,
-            **layout,
-        },
-    )
-    parts: Figure = plotly_figure.to_plotly_json()
-    return {"data": parts["data"], "layout": parts["layout"]}
+def rate_axis(label: str) -> Axis:
+    """An axis from 0 to 100 %."""
+    return Axis(label, (-0.02, 1.02), "rate")
 
 
-def task_axis(tasks: Sequence[str]) -> Figure:
-    """A y axis with one row a task at 0, 1, …, the first on top."""
-    return {
-        "tickvals": list(range(len(tasks))),
-        "ticktext": [escaped(task, width=32) for task in tasks],
-        "range": [len(tasks) - 0.5, -0.5],
-        "automargin": True,
-        "zeroline": False,
-        "showgrid": False,
-        "fixedrange": True,
-        "ticks": "",
-        "ticklabelstandoff": 8,
-    }
+def rows(
+    labels: Sequence[str], *, each: float = 0, least: float = 68, striped: bool = False
+) -> Rows:
+    """Rows of `each` pixels, or as suits their number; all together at least `least`."""
+    height = each or (28 if len(labels) <= 20 else 19)
+    return Rows(labels, max(height, least / max(1, len(labels))), striped)
 
 
-def value_axis(title: str, **more: Any) -> Figure:
-    """An x axis with a quiet grid."""
-    return {
-        "title": {"text": title, "standoff": 8},
-        "gridcolor": "rgba(140,145,155,0.25)",
-        "tickangle": 0,
-        "zeroline": False,
-        "fixedrange": True,
-        **more,
-    }
+def intervals(of: Sequence[Interval], y: Sequence[float], colour: str, *, width: float = 2) -> Line:
+    """A line for each interval."""
+    ends = [end for low, high in of for end in (low, high, math.nan)]
+    return Line(ends, [place for row in y for place in (row, row, math.nan)], colour, width)
 
 
-def rate_axis(title: str) -> Figure:
-    """An x axis from 0 to 100 %."""
-    return value_axis(title, range=[-0.02, 1.02], tickformat=".0%", dtick=0.2, tick0=0)
+def strips(
+    values: Mapping[float, Sequence[float]],
+    *,
+    height: float,
+    colour: str,
+    size: float = 5,
+    opacity: float = 0.6,
+) -> list[Mark]:
+    """Dots for the values of each row, of some if there are many, and a box for the middle half."""
+    every = math.ceil(sum(map(len, values.values())) / _MOST_DOTS)
+    x, y, box_x, box_y = list[float](), list[float](), list[float](), list[float]()
+    for row, of in values.items():
+        if not of:
+            continue
+        dots = of[::every]
+        x += dots
+        y += [row + 0.8 * height * (place * _GOLDEN % 1 - 0.5) for place in range(1, len(dots) + 1)]
+        first, median, last = scaled(lambda each: np.quantile(each, (0.25, 0.5, 0.75)), of).tolist()
+        top, bottom = row - height / 2, row + height / 2
+        box_x += [first, last, last, first, first, math.nan, median, median, math.nan]
+        box_y += [top, top, bottom, bottom, top, math.nan, top, bottom, math.nan]
+    if not x:
+        return []
+    return [Line(box_x, box_y, NEUTRAL, 1.2), Dots(x, y, colour, size, opacity)]
 
 
-def rows_height(rows: int, *, each: int = 0, least: int = 130) -> int:
-    """The height in pixels of a plot with this many rows; many rows are closer together."""
-    return max(least, 62 + rows * (each or (28 if rows <= 20 else 19)))
+def squares(colours: Mapping[tuple[int, int], str]) -> list[Mark]:
+    """The squares of columns and rows, by their colours."""
+    by_colour: dict[str, list[tuple[int, int]]] = {}
+    for place, shade in colours.items():
+        by_colour.setdefault(shade, []).append(place)
+    return [
+        Squares([x for x, _ in of], [y for _, y in of], shade) for shade, of in by_colour.items()
+    ]

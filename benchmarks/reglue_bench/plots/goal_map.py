@@ -7,73 +7,52 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
-import plotly.graph_objects as go
 
-from reglue_bench.float_range import FloatArray
-from reglue_bench.formatting import STATUSES, count, percent, points
+from reglue_bench.formatting import count, points
 from reglue_bench.measures.compare import goals_per_task, same_plan, success_by_goal, units_of
 from reglue_bench.plots.figures import (
-    ALIKE,
     FAILURE,
     FAULT,
-    RATE_SCALE,
+    PARTLY,
+    SHADE,
     SUCCESS,
+    Axis,
+    Figure,
+    Line,
+    Rows,
     colour,
-    escaped,
-    figure,
-    rows_height,
-    task_axis,
-    value_axis,
+    rows,
+    squares,
 )
-from reglue_bench.plots.views import Figure, NamedRun, Plot, Table
+from reglue_bench.plots.views import NamedRun, Plot, Table
 from reglue_bench.results.episodes import EpisodeRow
 from reglue_bench.results.result import Result
 
-MOST_LINES = 6  # of a hover text
-
 
 def goal_map(result: Result, *, plot_id: str) -> Plot:
-    """Success of each goal; hover says how its episodes went."""
+    """Success of each goal, and where a fault was."""
     tasks = list(result.success_rate_per_task)
     goals = _by_goal(result)
     variants = _variants(result, goals)
-    squares = go.Heatmap(
-        z=[[_rate(goals.get((task, v))) for v in variants] for task in tasks],
-        x=list(range(len(variants))),
-        y=list(range(len(tasks))),
-        text=[[_hover(task, v, goals.get((task, v), ())) for v in variants] for task in tasks],
-        hoverinfo="text",
-        hoverongaps=False,
-        colorscale=RATE_SCALE,
-        zmin=0,
-        zmax=1,
-        xgap=2 if len(variants) <= 60 else 0.5,
-        ygap=2,
-        showscale=False,
-    )
+    shades = {
+        (x, y): _shade(goals.get((task, variant)))
+        for y, task in enumerate(tasks)
+        for x, variant in enumerate(variants)
+    }
     faults = [
         (variants.index(variant), tasks.index(task))
-        for (task, variant), rows in goals.items()
-        if any(row.status != "ok" for row in rows)
+        for (task, variant), episodes in goals.items()
+        if any(row.status != "ok" for row in episodes)
     ]
-    crosses = go.Scatter(
-        x=[x for x, _ in faults],
-        y=[y for _, y in faults],
-        mode="markers",
-        marker={"symbol": "x-thin", "size": 8, "line": {"width": 1.8, "color": FAULT}},
-        hoverinfo="skip",
-    )
     return Plot(
         id=plot_id,
         title="Every goal",
-        caption="One square a goal; point at it for its return, steps and status.",
+        caption="One square a goal.",
         summary=f"{count(len(goals))} goals over {count(len(tasks))} tasks, coloured by success.",
-        figure=figure(
-            [squares, crosses],
-            height=rows_height(len(tasks), each=0 if len(tasks) > 3 else 40, least=110),
-            xaxis=_variant_axis(variants),
-            yaxis=task_axis(tasks),
-            plot_bgcolor="rgba(140,145,155,0.13)",
+        figure=Figure(
+            [*squares(shades), *_crosses(faults)],
+            x=_variant_axis(variants),
+            y=_rows(tasks),
         ),
         table=Table(
             ["task", "goals solved", "partly", "not solved", "with faults"],
@@ -92,20 +71,11 @@ def difference_map(runs: Sequence[NamedRun], place: int) -> Plot | None:
     goals = success_by_goal([units_of(run[1]), units_of(reference[1])])
     variants = sorted({variant for each in goals.values() for variant in each})
     tasks = list(goals)
-    squares = go.Heatmap(
-        z=[[_difference(goals[task].get(v)) for v in variants] for task in tasks],
-        x=list(range(len(variants))),
-        y=list(range(len(tasks))),
-        text=[[_against(task, v, goals[task].get(v)) for v in variants] for task in tasks],
-        hoverinfo="text",
-        hoverongaps=False,
-        colorscale=[[0.0, theirs], [0.5, ALIKE], [1.0, ours]],
-        zmin=-1,
-        zmax=1,
-        xgap=2 if len(variants) <= 60 else 0.5,
-        ygap=2,
-        showscale=False,
-    )
+    shades = {
+        (variants.index(variant), y): _winner(float(rates[0] - rates[1]), ours, theirs)
+        for y, each in enumerate(goals.values())
+        for variant, rates in each.items()
+    }
     pairs = {task: np.stack(list(each.values()), axis=1) for task, each in goals.items()}
     only = {task: ((r[0] > r[1]).sum(), (r[0] < r[1]).sum()) for task, r in pairs.items()}
     wins, losses = sum(w for w, _ in only.values()), sum(lost for _, lost in only.values())
@@ -114,12 +84,7 @@ def difference_map(runs: Sequence[NamedRun], place: int) -> Plot | None:
         title=f"Where {run[0]} and {reference[0]} differ",
         caption=f"{run[0]} does better on {wins} goals, {reference[0]} on {losses}.",
         summary=f"{wins} goals for {run[0]}, {losses} for {reference[0]}.",
-        figure=figure(
-            [squares],
-            height=rows_height(len(tasks), each=0 if len(tasks) > 3 else 40, least=110),
-            xaxis=_variant_axis(variants),
-            yaxis=task_axis(tasks),
-        ),
+        figure=Figure(squares(shades), x=_variant_axis(variants), y=_rows(tasks)),
         table=Table(
             ["task", f"{run[0]} better", f"{reference[0]} better", "difference, points"],
             [
@@ -129,23 +94,30 @@ def difference_map(runs: Sequence[NamedRun], place: int) -> Plot | None:
         ),
         legend=[
             (ours, f"{run[0]} better"),
-            ("rgba(140,145,155,0.3)", "alike"),
+            (SHADE, "alike"),
             (theirs, f"{reference[0]} better"),
         ],
     )
 
 
-def _variant_axis(variants: Sequence[int]) -> Figure:
+def _rows(tasks: Sequence[str]) -> Rows:
+    return rows(tasks, each=0 if len(tasks) > 3 else 40, least=50)
+
+
+def _variant_axis(variants: Sequence[int]) -> Axis:
     """An x axis with a column a variant, a number under some."""
     every = max(1, math.ceil(len(variants) / 12))
-    ticks = range(0, len(variants), every)
-    return value_axis(
-        "goal",
-        tickvals=list(ticks),
-        ticktext=[str(variants[place]) for place in ticks],
-        range=[-0.5, len(variants) - 0.5] if variants else [-0.5, 0.5],
-        showgrid=False,
-    )
+    ticks = {float(n): str(variants[n]) for n in range(0, len(variants), every)}
+    return Axis("goal", (-0.5, max(len(variants), 1) - 0.5), ticks=ticks, grid=False)
+
+
+def _crosses(places: Sequence[tuple[int, int]]) -> list[Line]:
+    """Two strokes in each square."""
+    if not places:
+        return []
+    x = [end for x, _ in places for end in (x - 0.2, x + 0.2, math.nan, x - 0.2, x + 0.2, math.nan)]
+    y = [end for _, y in places for end in (y - 0.2, y + 0.2, math.nan, y + 0.2, y - 0.2, math.nan)]
+    return [Line(x, y, FAULT, 1.8)]
 
 
 def _by_goal(result: Result) -> Mapping[tuple[str, int], list[EpisodeRow]]:
@@ -163,30 +135,33 @@ def _variants(result: Result, goals: Iterable[tuple[str, int]]) -> Sequence[int]
     return range(planned) if not played or played[-1] < planned else played
 
 
-def _rate(rows: Sequence[EpisodeRow] | None) -> float | None:
-    return sum(row.success for row in rows) / len(rows) if rows else None
+def _rate(episodes: Sequence[EpisodeRow] | None) -> float | None:
+    return sum(row.success for row in episodes) / len(episodes) if episodes else None
 
 
-def _hover(task: str, variant: int, rows: Sequence[EpisodeRow]) -> str:
-    lines = [
-        f"{_outcome(row)} · {count(row.steps)} steps · return {row.return_:z,.1f}" for row in rows
-    ]
-    if len(lines) > MOST_LINES:
-        lines = [*lines[: MOST_LINES - 1], f"and {len(lines) - MOST_LINES + 1} more"]
-    return "<br>".join([f"<b>{escaped(task)}</b> goal {variant}", *lines])
+def _shade(episodes: Sequence[EpisodeRow] | None) -> str:
+    """From FAILURE over PARTLY to SUCCESS."""
+    rate = _rate(episodes)
+    if rate is None:
+        return SHADE
+    first, last = (FAILURE, PARTLY) if rate < 0.5 else (PARTLY, SUCCESS)
+    ends = [np.array([*bytes.fromhex(each[1:])]) for each in (first, last)]
+    mixed = ends[0] + (2 * rate - (rate >= 0.5)) * (ends[1] - ends[0])
+    return f"#{bytes(mixed.round().astype(np.uint8)).hex()}"
 
 
-def _outcome(row: EpisodeRow) -> str:
-    if row.status != "ok":
-        return STATUSES[row.status]
-    return "success" if row.success else "failure"
+def _winner(difference: float, ours: str, theirs: str) -> str:
+    """The colour of the better one, fainter where it is hardly better."""
+    if not difference:
+        return SHADE
+    return f"{ours if difference > 0 else theirs}{round(51 + 204 * abs(difference)):02x}"
 
 
 def _tally(task: str, goals: Mapping[tuple[str, int], Sequence[EpisodeRow]]) -> list[str]:
-    mine = [rows for (name, _), rows in goals.items() if name == task]
-    rates = [_rate(rows) for rows in mine]
+    mine = [episodes for (name, _), episodes in goals.items() if name == task]
+    rates = [_rate(episodes) for episodes in mine]
     solved, lost = rates.count(1.0), rates.count(0.0)
-    faulty = sum(any(row.status != "ok" for row in rows) for rows in mine)
+    faulty = sum(any(row.status != "ok" for row in episodes) for episodes in mine)
     return [count(n) for n in (solved, len(rates) - solved - lost, lost, faulty)]
 
 
@@ -194,22 +169,10 @@ def _legend(
     goals: Mapping[tuple[str, int], Sequence[EpisodeRow]], *, everywhere: bool
 ) -> list[tuple[str, str]]:
     legend = [(SUCCESS, "success"), (FAILURE, "failure")]
-    if any(0 < (_rate(rows) or 0) < 1 for rows in goals.values()):
-        legend.insert(1, ("#d9cfae", "some of its episodes"))
+    if any(0 < (_rate(episodes) or 0) < 1 for episodes in goals.values()):
+        legend.insert(1, (PARTLY, "some of its episodes"))
     if not everywhere:
-        legend.append(("rgba(140,145,155,0.3)", "not played"))
-    if any(row.status != "ok" for rows in goals.values() for row in rows):
-        stroke = f"linear-gradient(45deg, transparent 42%, {FAULT} 42% 58%, transparent 58%)"
-        legend.append((f"{stroke}, {FAILURE}", "a fault"))
+        legend.append((SHADE, "not played"))
+    if any(row.status != "ok" for episodes in goals.values() for row in episodes):
+        legend.append((FAULT, "a fault"))
     return legend
-
-
-def _difference(success: FloatArray | None) -> float | None:
-    return None if success is None else float(success[0] - success[1])
-
-
-def _against(task: str, variant: int, success: FloatArray | None) -> str:
-    if success is None:
-        return ""
-    ours, theirs = (percent(float(each)) for each in success)
-    return f"<b>{escaped(task)}</b> goal {variant}<br>{ours} against {theirs}"

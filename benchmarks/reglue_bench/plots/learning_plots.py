@@ -6,20 +6,28 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import plotly.graph_objects as go
-
-from reglue_bench.float_range import mean, within
+from reglue_bench.float_range import mean
 from reglue_bench.formatting import STATUSES, count, plural, value, values
 from reglue_bench.measures.performance import measure_text
-from reglue_bench.plots.curves import LOST, Lines, every_run, lines_of, mean_and_band, y_range
-from reglue_bench.plots.figures import NEUTRAL, figure, task_axis, value_axis
-from reglue_bench.plots.views import Figure, Plot, Table
+from reglue_bench.plots.curves import LOST, Lines, every_run, lines_of, mean_and_band, y_ends
+from reglue_bench.plots.figures import (
+    NEUTRAL,
+    SHADE,
+    Axis,
+    Dots,
+    Figure,
+    Mark,
+    intervals,
+    rows,
+    strips,
+)
+from reglue_bench.plots.views import Plot, Table
 from reglue_bench.procedures.online import measured
 from reglue_bench.results.scores import PerformanceScore
 from reglue_bench.statistics import Interval
 
-_MARGIN = {"l": 8, "r": 28, "t": 8, "b": 44}  # pixels: room for half of the last number
 _ROWS = 20  # of a curve's table
+_LINES = 50  # of runs in a plot: more would make the page large and show no more
 _LOG_FROM = 10  # times the least: then an axis of steps is logarithmic
 
 
@@ -55,30 +63,28 @@ def _curves(
 ) -> Plot:
     alone, some, score = len(agents) == 1, lines[0], agents[0].score
     log = what == "steps per episode" and _is_wide(lines)
-    bounds = y_range(lines, log=log)
-    floor = 10 ** bounds[0] if log else -math.inf  # a logarithm cannot go below
-    traces: list[go.Scatter] = []
+    ends = y_ends(lines, log=log)
+    marks: list[Mark] = []
+    most = max(1, _LINES // len(agents))
     for agent, of in zip(agents, lines, strict=True):
-        traces += every_run(of, colour=NEUTRAL if alone else agent.colour, visible=alone)
-        traces += mean_and_band(of, name=agent.name or "mean", colour=agent.colour, floor=floor)
+        marks += every_run(of, colour=NEUTRAL if alone else agent.colour, most=most)
+        marks += mean_and_band(of, colour=agent.colour, floor=ends[0] if log else -math.inf)
     return Plot(
         id=plot_id,
         title=what.capitalize() if plot_id.endswith("-steps") else "Learning curve",
         caption=f"{what.capitalize()}: mean over completed runs with its pointwise 95 % t-interval"
         f"{', on a logarithmic axis' if log else ''}.{_block_text(some)}",
         summary=" ".join(_summary(*each, what) for each in zip(agents, lines, strict=True)),
-        figure=figure(
-            traces,
-            height=360 if alone else 400,
-            margin=_MARGIN,
-            shapes=_measured_part(score),
-            xaxis=_unit_axis(some),
-            yaxis=_amount_axis(what, bounds, log=log),
-            hovermode="closest",
+        figure=Figure(
+            marks,
+            x=Axis(some.unit, (0, some.ends[-1])),
+            y=Axis(what, ends, "log" if log else "linear"),
+            height=300 if alone else 340,
+            shaded=_measured_part(score),
         ),
         table=_table(agents, lines, what),
         legend=_legend(agents, lines),
-        toggle="each run's line" if sum(len(of.everything) for of in lines) > 1 else "",
+        toggle=_toggle(lines, most),
         toggled=alone,
     )
 
@@ -87,6 +93,12 @@ def _is_wide(lines: Sequence[Lines]) -> bool:
     """Whether the longest episode dwarfs the shortest."""
     everything = [each for of in lines for line in of.everything for each in line]
     return max(everything) >= _LOG_FROM * min(everything) > 0
+
+
+def _toggle(lines: Sequence[Lines], most: int) -> str:
+    if sum(len(of.everything) for of in lines) < 2:
+        return ""
+    return "each run's line" if max(len(of.whole) for of in lines) <= most else "lines of some runs"
 
 
 def _legend(agents: Sequence[PlottedScore], lines: Sequence[Lines]) -> list[tuple[str, str]]:
@@ -100,7 +112,7 @@ def _legend(agents: Sequence[PlottedScore], lines: Sequence[Lines]) -> list[tupl
     if any(of.broken for of in lines):
         legend.append((LOST, "a run that was not played to its end; not in the mean"))
     if agents[0].score.metric != "all":
-        legend.append(("rgba(140,145,155,0.3)", "what is measured"))
+        legend.append((SHADE, "what is measured"))
     return legend
 
 
@@ -136,11 +148,7 @@ def _table(agents: Sequence[PlottedScore], lines: Sequence[Lines], what: str) ->
 
 
 def _performances(agents: Sequence[PlottedScore], *, plot_id: str) -> Plot:
-    traces: list[go.Box | go.Scatter] = []
-    for row, agent in enumerate(agents):
-        if agent.score.completed:
-            traces.append(_performance_dots(agent.score, row=row, colour=agent.colour))
-            traces += _performance_mean(agent.score, row=row - 0.4, colour=agent.colour)
+    marks = [mark for row, agent in enumerate(agents) for mark in _performance_marks(agent, row)]
     alone, score = len(agents) == 1, agents[0].score
     completed = sum(len(agent.score.completed) for agent in agents)
     return Plot(
@@ -149,11 +157,8 @@ def _performances(agents: Sequence[PlottedScore], *, plot_id: str) -> Plot:
         caption=f"Each dot is a completed run's performance: {measure_text(score)}. The diamond "
         "is the mean with its 95 % t-interval, if all runs were completed.",
         summary=f"Performance of {plural(completed, 'completed run')}.",
-        figure=figure(
-            traces,
-            height=70 + 62 * len(agents),
-            xaxis=value_axis("performance"),
-            yaxis=task_axis([agent.name for agent in agents]),
+        figure=Figure(
+            marks, x=Axis("performance"), y=rows([agent.name for agent in agents], each=62)
         ),
         table=_run_table(score)
         if alone
@@ -180,55 +185,19 @@ def _row(agent: PlottedScore) -> list[str]:
     ]
 
 
-def _performance_dots(score: PerformanceScore, *, row: float, colour: str) -> go.Box:
-    """A dot a completed run, around a box of the middle half."""
-    runs = score.completed
-    return go.Box(
-        x=[run.performance for run in runs],
-        y=[row] * len(runs),
-        orientation="h",
-        width=0.5,
-        boxpoints="all",
-        jitter=0.7,
-        pointpos=0,
-        marker={"size": 7, "color": colour, "opacity": 0.7},
-        line={"width": 1.2, "color": NEUTRAL},
-        fillcolor="rgba(140,145,155,0.10)",
-        hoveron="points",
-        hoverinfo="text",
-        text=[
-            f"<b>run {run.run + 1}</b>: {value(run.performance or 0.0)}<br>"
-            f"{plural(run.episodes, 'episode')}, {plural(run.steps, 'step')}"
-            for run in runs
-        ],
-    )
-
-
-def _performance_mean(score: PerformanceScore, *, row: float, colour: str) -> list[go.Scatter]:
-    """The mean over runs with its interval, if all runs were completed."""
-    performance = score.performance
+def _performance_marks(agent: PlottedScore, row: int) -> list[Mark]:
+    """A dot a completed run, and the mean with its interval if all were completed."""
+    score, performance = agent.score, agent.score.performance
+    runs = [run.performance for run in score.completed if run.performance is not None]
+    dots = strips({row: runs}, height=0.5, colour=agent.colour, size=7)
     if performance is None or len(score.completed) < len(score.runs):
-        return []
-    low, high = score.interval95 or (performance, performance)
-    interval = f"<br>95 % interval {values(score.interval95)}" if score.interval95 else ""
-    dot = go.Scatter(
-        x=[performance],
-        y=[row],
-        mode="markers",
-        marker={"symbol": "diamond", "size": 11, "color": colour},
-        error_x={
-            "type": "data",
-            "symmetric": False,
-            "array": [within(high - performance)],
-            "arrayminus": [within(performance - low)],
-            "color": colour,
-            "thickness": 2,
-            "width": 0,
-        },
-        hoverinfo="text",
-        hovertext=[f"<b>mean {value(performance)}</b>{interval}"],
-    )
-    return [dot]
+        return dots
+    interval, above = score.interval95 or (performance, performance), row - 0.4
+    return [
+        *dots,
+        intervals([interval], [above], agent.colour),
+        Dots([performance], [above], agent.colour, 9, shape="diamond"),
+    ]
 
 
 def _run_table(score: PerformanceScore) -> Table:
@@ -252,17 +221,6 @@ def _block_text(lines: Lines) -> str:
     return f" Each point is the mean of {plural(size, lines.unit)}."
 
 
-def _unit_axis(lines: Lines) -> Figure:
-    """An x axis of episodes or steps."""
-    return value_axis(lines.unit, range=[0, lines.ends[-1]], tickformat=",", nticks=8)
-
-
-def _amount_axis(what: str, bounds: Sequence[float], *, log: bool = False) -> Figure:
-    """A y axis of returns, rewards or steps."""
-    axis = value_axis(what, range=list(bounds), automargin=True)
-    return axis | {"type": "log", "dtick": "D2", "tickformat": "~s"} if log else axis
-
-
 def _spread(points: int) -> list[int]:
     """At most 20 of this many points, including the first and the last."""
     if points <= _ROWS:
@@ -270,11 +228,8 @@ def _spread(points: int) -> list[int]:
     return [round(place * (points - 1) / (_ROWS - 1)) for place in range(_ROWS)]
 
 
-def _measured_part(score: PerformanceScore) -> list[dict[str, object]]:
-    """A shade over what is measured, where that is not all."""
+def _measured_part(score: PerformanceScore) -> Interval | None:
+    """What is measured, where that is not all."""
     if score.metric == "all":
-        return []
-    end = {"type": "rect", "layer": "below", "yref": "paper", "y0": 0, "y1": 1}
-    since = score.quota - measured(score.metric, score.quota)
-    shade = {"line": {"width": 0}, "fillcolor": "rgba(140,145,155,0.13)"}
-    return [{**end, **shade, "x0": since, "x1": score.quota}]
+        return None
+    return score.quota - measured(score.metric, score.quota), score.quota

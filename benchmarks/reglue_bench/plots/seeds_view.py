@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-import plotly.graph_objects as go
 
 from reglue_bench.formatting import percent
 from reglue_bench.measures.compare import over_pairs
@@ -19,7 +18,7 @@ from reglue_bench.measures.seed_statistics import (
     thresholds_of,
 )
 from reglue_bench.plots.agent_plots import colours, groups_of
-from reglue_bench.plots.figures import escaped, figure, rate_axis, value_axis
+from reglue_bench.plots.figures import Area, Axis, Figure, Line, Mark, rate_axis
 from reglue_bench.plots.pairs import pair_table, verdict
 from reglue_bench.plots.views import ComparisonView, NamedRun, Plot, SeedRow, Table
 from reglue_bench.results.result import Measure
@@ -71,35 +70,13 @@ def performance_profile(
     agents: Mapping[str, TrainingSeeds], of: Measure, shades: Sequence[str]
 ) -> Plot:
     """Share of (seed, task) pairs above each level of the score, with pointwise bands."""
-    traces: list[go.Scatter] = []
-    for shade, (name, seeds) in zip(shades, agents.items(), strict=True):
+    marks: list[Mark] = []
+    for shade, seeds in zip(shades, agents.values(), strict=True):
         levels = seeds.thresholds.tolist()
         if seeds.profile_intervals95 is not None:
             low, high = (ends.tolist() for ends in seeds.profile_intervals95)
-            traces.append(
-                go.Scatter(
-                    x=[*levels, *levels[::-1]],
-                    y=[*high, *low[::-1]],
-                    fill="toself",
-                    fillcolor=shade,
-                    opacity=0.16,
-                    mode="none",
-                    hoverinfo="skip",
-                )
-            )
-        traces.append(
-            go.Scatter(
-                x=levels,
-                y=seeds.profile.tolist(),
-                mode="lines",
-                line={"color": shade, "width": 2.5, "shape": "hv"},
-                hoverinfo="text",
-                hovertext=[
-                    f"<b>{escaped(name)}</b><br>{percent(share)} above {of.amount(level)}"
-                    for level, share in zip(levels, seeds.profile.tolist(), strict=True)
-                ],
-            )
-        )
+            marks.append(Area(levels, low, high, shade))
+        marks.append(Line(levels, seeds.profile.tolist(), shade, steps=True))
     ticks = (0, 10, 20, 25, 30, 40, 45, 47)
     return Plot(
         id="profile",
@@ -107,13 +84,10 @@ def performance_profile(
         caption=f"Share of seeds × tasks whose {of.name} lies above a level, with 95 % bands from "
         "five seeds on. Higher is better, wherever it is higher throughout.",
         summary=f"Performance profile of {len(agents)} agents over their training seeds.",
-        figure=figure(
-            traces,
-            height=320,
-            xaxis=rate_axis("success above") if of.is_rate else value_axis(f"{of.name} above"),
-            yaxis=value_axis(
-                "share of seeds × tasks", range=[-0.02, 1.04], tickformat=".0%", automargin=True
-            ),
+        figure=Figure(
+            marks,
+            x=rate_axis("success above") if of.is_rate else Axis(f"{of.name} above"),
+            y=rate_axis("share of seeds × tasks"),
         ),
         table=Table(
             ["above", *agents],

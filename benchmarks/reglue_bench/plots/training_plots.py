@@ -6,12 +6,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-import plotly.graph_objects as go
 
 from reglue_bench.formatting import count, percent, plural, value
 from reglue_bench.measures.seed_statistics import LEAST_SEEDS
-from reglue_bench.plots.curves import Lines, every_run, mean_and_band, y_range
-from reglue_bench.plots.figures import NEUTRAL, colour, figure, value_axis
+from reglue_bench.plots.curves import Lines, every_run, mean_and_band, y_ends
+from reglue_bench.plots.figures import NEUTRAL, Axis, Figure, Mark, colour, rate_axis
 from reglue_bench.plots.views import NamedRun, Plot, Table
 from reglue_bench.results.scores import StepCurve, TrainingProgress
 
@@ -85,16 +84,15 @@ MEASURES = ("success", "return")
 
 
 def _plot(lines: Mapping[str, Lines], what: str, measure: str, *, plot_id: str) -> Plot:
-    traces: list[go.Scatter] = []
+    marks: list[Mark] = []
     several = any(len(of.whole) > 1 for of in lines.values())
-    for place, (name, of) in enumerate(lines.items()):
+    for place, of in enumerate(lines.values()):
         if len(of.whole) > 1:
-            traces += every_run(of, colour=NEUTRAL if len(lines) == 1 else colour(place))
-        traces += mean_and_band(of, name=name, colour=colour(place))
+            marks += every_run(
+                of, colour=NEUTRAL if len(lines) == 1 else colour(place), most=len(of.whole)
+            )
+        marks += mean_and_band(of, colour=colour(place))
     last = max(of.ends[-1] for of in lines.values())
-    y_axis = value_axis(measure, range=y_range(list(lines.values())), automargin=True)
-    if measure == "success":
-        y_axis |= {"range": [-0.02, 1.02], "tickformat": ".0%"}
     over = (
         " Mean over training seeds with its pointwise 95 % t-interval, from five seeds on."
         if several
@@ -105,13 +103,12 @@ def _plot(lines: Mapping[str, Lines], what: str, measure: str, *, plot_id: str) 
         title=f"{measure.capitalize()} {_WHERE[what]}",
         caption=_CAPTION[what] + over,
         summary=" ".join(_summary(name, of, measure) for name, of in lines.items()),
-        figure=figure(
-            traces,
-            height=340,
-            margin={"l": 8, "r": 28, "t": 8, "b": 44},
-            xaxis=value_axis("training steps", range=[0, last], tickformat=",", nticks=8),
-            yaxis=y_axis,
-            hovermode="closest",
+        figure=Figure(
+            marks,
+            x=Axis("training steps", (0, last)),
+            y=rate_axis(measure)
+            if measure == "success"
+            else Axis(measure, y_ends(list(lines.values()))),
         ),
         table=_table(lines, measure),
         legend=[(colour(place), name) for place, name in enumerate(lines)],

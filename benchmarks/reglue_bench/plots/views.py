@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from reglue_bench.measures.compare import Difference
+from reglue_bench.plots.figures import Figure
 from reglue_bench.results.result import Result
 
 NamedRun: TypeAlias = tuple[str, Result]
 """A run, and what a report calls it."""
-
-Figure: TypeAlias = dict[str, Any]  # plotly's JSON: data and layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +33,8 @@ class Plot:
     figure: Figure
     table: Table
     legend: Sequence[tuple[str, str]] = ()  # CSS colour, meaning
-    toggle: str = ""  # what a box switches: the traces whose `meta` is OPTIONAL
+    toggle: str = ""  # what a box shows and hides: the lines that are optional
     toggled: bool = True  # whether these are shown at first
-
-    @property
-    def height(self) -> int:
-        """The figure's height in pixels."""
-        return int(self.figure["layout"]["height"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,8 @@ from rich.table import Table
 from reglue_bench.float_range import mean, share
 from reglue_bench.formatting import count, number, plural, value, values
 from reglue_bench.measures.performance import measure_text
+from reglue_bench.plots.figures import colour
+from reglue_bench.plots.learning_plots import PlottedScore, learning_plots
 from reglue_bench.plots.views import ComparisonView, NamedRun, Plot, Track
 from reglue_bench.renderers.renderer import (
     Renderer,
@@ -173,19 +175,11 @@ def _facts(result: Result) -> Sentences:
 
 
 def _plots(result: Result, prefix: str) -> list[Plot]:
-    # What draws loads plotly, which a run that prints its score does without.
-    from reglue_bench.plots.figures import colour
-    from reglue_bench.plots.learning_plots import PlottedScore, learning_plots
-
     plotted = PlottedScore("", _score(result), colour(0), _lowest(result))
     return learning_plots([plotted], prefix=prefix)
 
 
 def _beside(view: ComparisonView, runs: Sequence[NamedRun], alike: Sequence[int]) -> ComparisonView:
-    # As above.
-    from reglue_bench.plots.figures import colour
-    from reglue_bench.plots.learning_plots import PlottedScore, learning_plots
-
     agents = [
         PlottedScore(name, _score(result), colour(at), _lowest(result))
         for at in alike

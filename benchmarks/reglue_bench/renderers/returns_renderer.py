@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from reglue_bench.plots.seeds_view import with_training_seeds
+from reglue_bench.plots.tasks import per_task
 from reglue_bench.plots.views import ComparisonView, NamedRun, Plot
 from reglue_bench.renderers.renderer import (
     Renderer,
@@ -49,9 +51,6 @@ def instead(result: Result) -> str:
 
 
 def _plots(result: Result, prefix: str) -> list[Plot]:
-    # What draws loads plotly, which a run that prints its score does without.
-    from reglue_bench.plots.tasks import per_task
-
     scores = result.score_by_task.values()
     says_more = len(scores) > 1 or any(each.interval95 for each in scores)  # than the headline
     if not says_more:
@@ -62,10 +61,6 @@ def _plots(result: Result, prefix: str) -> list[Plot]:
 def _beside(
     view: ComparisonView, runs: Sequence[NamedRun], _alike: Sequence[int]
 ) -> ComparisonView:
-    # As above.
-    from reglue_bench.plots.seeds_view import with_training_seeds
-    from reglue_bench.plots.tasks import per_task
-
     combined = with_training_seeds(view, runs)
     tasks = per_task(runs, plot_id="compare-tasks", caption=PER_TASK)
     return replace(combined, plots=[*combined.plots, tasks])

@@ -8,6 +8,9 @@ from pathlib import Path
 
 from reglue_bench.formatting import percent, percents, plural
 from reglue_bench.measures.success import evaluated
+from reglue_bench.plots.returns_plots import returns
+from reglue_bench.plots.seeds_view import with_training_seeds
+from reglue_bench.plots.tasks import per_task
 from reglue_bench.plots.views import ComparisonView, NamedRun, Plot
 from reglue_bench.renderers.renderer import (
     Sentences,
@@ -75,10 +78,6 @@ def _facts(result: Result) -> Sentences:
 
 
 def _plots(result: Result, prefix: str) -> list[Plot]:
-    # What draws loads plotly, which a run that prints its score does without.
-    from reglue_bench.plots.returns_plots import returns
-    from reglue_bench.plots.tasks import per_task
-
     plots = []
     if result.has_episodes and result.coverage.cells_completed:
         plots.append(returns([("", result)], plot_id=f"{prefix}-returns"))
@@ -90,11 +89,6 @@ def _plots(result: Result, prefix: str) -> list[Plot]:
 def _beside(
     view: ComparisonView, runs: Sequence[NamedRun], _alike: Sequence[int]
 ) -> ComparisonView:
-    # As above.
-    from reglue_bench.plots.returns_plots import returns
-    from reglue_bench.plots.seeds_view import with_training_seeds
-    from reglue_bench.plots.tasks import per_task
-
     plots = []
     if has_strips := all(run.has_episodes for _, run in runs):
         plots.append(returns(runs, plot_id="compare-returns"))

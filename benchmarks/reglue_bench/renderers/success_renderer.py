@@ -7,6 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from reglue_bench.formatting import percent, percents
+from reglue_bench.plots.goal_map import difference_map, goal_map
+from reglue_bench.plots.seeds_view import with_training_seeds
+from reglue_bench.plots.tasks import adaptation, per_task, steps_to_success
 from reglue_bench.plots.views import ComparisonView, NamedRun, Plot, Track
 from reglue_bench.renderers.renderer import (
     Renderer,
@@ -81,29 +84,20 @@ def _counts(result: Result) -> dict[str, int]:
 
 
 def _plots(result: Result, prefix: str) -> list[Plot]:
-    # What draws loads plotly, which a run that prints its score does without.
-    from reglue_bench.plots import tasks
-    from reglue_bench.plots.goal_map import goal_map
-
-    plots = [tasks.per_task([("", result)], plot_id=f"{prefix}-tasks", caption=_PER_TASK)]
+    plots = [per_task([("", result)], plot_id=f"{prefix}-tasks", caption=_PER_TASK)]
     if (before := result.score_as(SuccessScore).before_adaptation) is not None:
-        plots.append(tasks.adaptation(result, before, plot_id=f"{prefix}-adaptation"))
+        plots.append(adaptation(result, before, plot_id=f"{prefix}-adaptation"))
     if not result.has_episodes:
         return plots
     plots.append(goal_map(result, plot_id=f"{prefix}-goals"))
     if result.coverage.cells_succeeded:
-        plots.append(tasks.steps_to_success(result, plot_id=f"{prefix}-steps"))
+        plots.append(steps_to_success(result, plot_id=f"{prefix}-steps"))
     return plots
 
 
 def _beside(
     view: ComparisonView, runs: Sequence[NamedRun], _alike: Sequence[int]
 ) -> ComparisonView:
-    # As above.
-    from reglue_bench.plots.goal_map import difference_map
-    from reglue_bench.plots.seeds_view import with_training_seeds
-    from reglue_bench.plots.tasks import per_task
-
     maps = [difference_map(runs, place) for place in range(1, len(runs))]
     combined = with_training_seeds(view, runs)
     return replace(

@@ -1,28 +1,24 @@
 """The report: one HTML page about a run, or about several that are compared.
 
-It needs no network: plotly.js is inside. The same results give the same bytes. The page's
-Content-Security-Policy allows two scripts, plotly.js and our own, by their hash, and nothing from
-the network; so a hostile agent name can neither run nor load anything, even if an escape were
-forgotten. Figures are data, not script.
+It needs neither network nor scripts, and the same results give the same bytes. The page's
+Content-Security-Policy allows no script, and nothing from the network; so a hostile agent name can
+neither run nor load anything, even if an escape were forgotten.
 """
 
 from __future__ import annotations
 
-import base64
-import gzip
-import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
-from plotly.offline import get_plotlyjs
 from pydantic_core import to_json
 
 from reglue.errors import UsageError
 from reglue_bench.measures.seed_statistics import BOOTSTRAP_SEED
-from reglue_bench.plots.views import ComparisonView, Frame
+from reglue_bench.plots.drawing import PAGE, PHONE, svg
+from reglue_bench.plots.views import ComparisonView, Frame, Plot
 from reglue_bench.renderers import Renderer, renderer_of
 from reglue_bench.report.compare_view import comparison_view
 from reglue_bench.report.run_view import run_view
@@ -40,6 +36,7 @@ class Page:
     html: str
     names: Sequence[str]  # of the runs, as it has them
     comparison: ComparisonView | None  # None if there is one run
+    plots: Sequence[Plot]
 
     def write(self, path: Path) -> Path:
         """Write it to `path`, whole or not at all, and return that; the folder is made.
@@ -87,27 +84,29 @@ def draw_report(
     names = _distinct([_name(name, result, alone=len(results) == 1) for name, result in results])
     runs = [(name, result) for name, (_, result) in zip(names, results, strict=True)]
     comparison = comparison_view(runs) if len(runs) > 1 else None
-    plotly, script = get_plotlyjs(), (FOLDER / "page.js").read_text(encoding="utf-8")
+    views = [
+        run_view(name, run, run_id=f"run-{i}", frames=run_frames)
+        for i, ((name, run), run_frames) in enumerate(zip(runs, frames, strict=True))
+    ]
     first = results[0][1]
     html = (
         _environment()
         .get_template("template.html.jinja")
         .render(
             title=_title(runs),
-            runs=[
-                run_view(name, run, run_id=f"run-{i}", frames=run_frames)
-                for i, ((name, run), run_frames) in enumerate(zip(runs, frames, strict=True))
-            ],
+            runs=views,
             comparison=comparison,
             measure=first.measure,
             reading=Markup(_reading(renderer_of(first), comparison)),
             style=Markup((FOLDER / "style.css").read_text(encoding="utf-8")),
-            plotly_gzip=_packed(plotly),
-            script=Markup(script),
-            hashes=[_hash(plotly), _hash(script)],
+            draw=lambda plot, width: Markup(svg(plot, width)),
+            PAGE=PAGE,
+            PHONE=PHONE,
         )
     )
-    return Page(html, names, comparison)
+    of_runs = [plot for view in views for plot in view.plots]
+    compared = [*comparison.plots, *comparison.maps] if comparison else []
+    return Page(html, names, comparison, [*compared, *of_runs])
 
 
 def _reading(renderer: Renderer, comparison: ComparisonView | None) -> str:
@@ -144,13 +143,3 @@ def _title(runs: Sequence[tuple[str, Result]]) -> str:
     if len(runs) == 1:
         return f"{runs[0][0]} on {benchmarks}"
     return f"{len(runs)} {runs[0][1].measure.entrant}s on {benchmarks}"
-
-
-def _packed(script: str) -> str:
-    """The data as the page stores it: 2 MB instead of 5."""
-    return base64.b64encode(gzip.compress(script.encode("utf-8"), mtime=0)).decode("ascii")
-
-
-def _hash(script: str) -> str:
-    digest = hashlib.sha256(script.encode("utf-8")).digest()
-    return "sha256-" + base64.b64encode(digest).decode("ascii")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from reglue_bench import evaluate
+from reglue_bench.plots.figures import Dots
 from reglue_bench.plots.returns_plots import returns
 from reglue_bench.report.compare_view import comparison_view
 from reglue_bench.report.run_view import run_view
@@ -24,10 +25,12 @@ def played(action: int, **options: Any) -> Result:
 def test_a_strip_has_a_dot_for_each_episode_and_its_mean() -> None:
     result = played(0, seed=7)
     plot = returns([("", result)], plot_id="strip")
-    dots, mean = plot.figure["data"]
-    assert list(dots["x"]) == [row.return_ for row in result.episodes]
-    assert "seed 7" in dots["text"][0]
-    assert list(mean["x"]) == [result.mean_return]
+    box, dots, interval, mean = plot.figure.marks
+    assert list(dots.x) == [row.return_ for row in result.episodes]
+    first, last = np.quantile(dots.x, [0.25, 0.75])
+    assert (np.nanmin(box.x), np.nanmax(box.x)) == (first, last)
+    assert mean.x == [result.mean_return]
+    assert tuple(interval.x[:2]) == result.interval95
     assert plot.table.rows[0][:2] == ["CartPole-v1", "6"]
     assert not plot.legend
 
@@ -37,7 +40,11 @@ def test_runs_stand_beside_each_other_in_one_plot() -> None:
     plot = returns(runs, plot_id="strips")
     assert [name for _, name in plot.legend] == ["zeros", "ones"]
     assert [row[0] for row in plot.table.rows] == ["zeros", "ones"]
-    first, second = (np.unique(each["y"]) for each in plot.figure["data"][:2])
+    first, second = (
+        mark.y[0]
+        for mark in plot.figure.marks
+        if isinstance(mark, Dots) and mark.shape == "diamond"
+    )
     assert first < second
 
 

@@ -11,6 +11,7 @@ import pytest
 from reglue.errors import UsageError
 from reglue_bench.formatting import points
 from reglue_bench.measures.compare import compare_all
+from reglue_bench.plots.figures import Rows, colour
 from reglue_bench.report.compare_view import comparison_view
 from reglue_bench.report.page import draw_report
 from reglue_bench.results.result import Result
@@ -47,25 +48,24 @@ def test_the_first_run_has_no_difference_to_itself() -> None:
 
 def test_goals_are_mapped_by_who_does_better(page: Page) -> None:
     sac, _, random = three()
-    squares = page.figures["compare-2-figure"]["data"][0]["z"]
-    pairs = zip(random.episodes, sac.episodes, strict=True)
-    assert sum(map(sum, squares)) == sum(ours.success - theirs.success for ours, theirs in pairs)
+    squares = {each.colour: len(each.x) for each in page.figures["compare-2"].marks}
+    pairs = list(zip(random.episodes, sac.episodes, strict=True))
+    assert squares[f"{colour(2)}ff"] == sum(a.success > b.success for a, b in pairs)
+    assert squares[f"{colour(0)}ff"] == sum(a.success < b.success for a, b in pairs)
 
 
 def test_tasks_are_told_apart_by_a_band_behind_every_second_row(page: Page) -> None:
-    """Across the whole figure, where a row has a dot of each agent."""
-    layout = page.figures["compare-tasks-figure"]["layout"]
-    bands = [(each["x0"], each["x1"], each["y0"], each["y1"]) for each in layout["shapes"]]
-    assert bands == [(0, 1, row - 0.5, row + 0.5) for row in range(0, len(bands) * 2, 2)]
-    assert "shapes" not in page.figures["run-0-tasks-figure"]["layout"]
+    """Where a row has a dot of each agent."""
+    rows = [page.figures[plot].y for plot in ("compare-tasks", "run-0-tasks")]
+    assert [isinstance(each, Rows) and each.striped for each in rows] == [True, False]
 
 
 def test_every_run_has_its_own_part_of_the_page(page: Page) -> None:
-    assert {f"run-{place}-tasks-figure" for place in range(3)} <= set(page.figures)
+    assert {f"run-{place}-tasks" for place in range(3)} <= set(page.figures)
 
 
 def test_one_seed_of_each_agent_shows_no_performance_profile(page: Page) -> None:
-    assert "profile-figure" not in page.figures
+    assert "profile" not in page.figures
 
 
 def test_training_seeds_of_one_agent_are_taken_together(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_training_seeds_of_one_agent_are_taken_together(tmp_path: Path) -> None:
     assert "interquartile mean" in page.text
     assert "probability of improvement" not in page.text.split("How to read this")[0]  # of one
     assert "0, 1, 2" in page.text
-    assert "profile-figure" in page.figures
+    assert "profile" in page.figures
 
 
 def test_agents_are_judged_over_their_training_seeds() -> None:

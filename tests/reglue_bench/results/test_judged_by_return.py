@@ -17,6 +17,7 @@ from reglue_bench import evaluate
 from reglue_bench.formatting import number
 from reglue_bench.measures.compare import compare
 from reglue_bench.plots.curves import lines_of
+from reglue_bench.plots.figures import Dots
 from reglue_bench.report.compare_view import comparison_view
 from reglue_bench.results.result import Result, read_result
 from reglue_bench.results.scores import PerformanceScore, ReturnScore
@@ -115,15 +116,14 @@ def test_its_page_has_a_figure_of_the_return_per_task_with_its_interval(
     poor: Result, good: Result, tmp_path: Path
 ) -> None:
     [alone] = read(tmp_path, poor).figures.values()
-    [dots] = alone["data"]
+    interval, dots = alone.marks
     intervals = poor.score_as(ReturnScore).intervals95
     assert intervals is not None
     low, high = intervals.per_task["CartPole-v1"] or (0.0, 0.0)
-    assert dots["x"] == [poor.mean_return]
-    assert dots["error_x"]["array"][0] == pytest.approx(high - dots["x"][0])
-    assert dots["error_x"]["arrayminus"][0] == pytest.approx(dots["x"][0] - low)
-    both = read(tmp_path, poor, good).figures["compare-tasks-figure"]["data"]
-    assert [each["x"] for each in both] == [[poor.mean_return], [500.0]]
+    assert dots.x == [poor.mean_return]
+    assert interval.x[:2] == [low, high]
+    both = read(tmp_path, poor, good).figures["compare-tasks"].marks
+    assert [each.x for each in both if isinstance(each, Dots)] == [[poor.mean_return], [500.0]]
 
 
 def test_the_table_has_columns_of_returns_alone(poor: Result) -> None:

@@ -8,6 +8,7 @@ from itertools import groupby
 
 from reglue_bench.float_range import share
 from reglue_bench.formatting import count, percent, value, values
+from reglue_bench.plots.curves import lines_of
 from reglue_bench.results.episodes import EpisodeRow
 from reglue_bench.results.result import Result
 from reglue_bench.results.scores import LearningRun, PerformanceScore
@@ -111,8 +112,6 @@ def _learning(
     what: str,
     lowest: float = -math.inf,
 ) -> Curve | None:
-    from reglue_bench.plots.curves import lines_of  # it imports plotly
-
     lines = lines_of(score, of_run, lowest)
     if not len(lines.whole) or not lines.ends:
         return None
