@@ -123,7 +123,7 @@ class _Drawing:
         left = max(14, 10 + _widest(self.y_ticks.values()) + (0 if self.rows.labels else 18))
         self.x = _scale(figure.x, [mark.x for mark in figure.marks], left, width - _RIGHT)
         self.x_ticks = _ticks(figure.x, self.x, lambda label: _width(label) + 14)
-        legend = [(shade, _label(what, 48)) for shade, what in plot.legend if width == PAPER]
+        legend = [(shade, _label(what, 60)) for shade, what in plot.legend if width == PAPER]
         columns = max(1, int(width / (30 + _widest(what for _, what in legend))))
         total = _BOTTOM + height + _TOP + 18 * ceil(len(legend) / columns)
         self.canvas = Canvas(figsize=(width / 72, total / 72), dpi=72)
@@ -344,7 +344,7 @@ def _scale(
 def _ticks(axis: Axis | Rows, scale: _Scale, room: Callable[[str], float]) -> dict[float, str]:
     """Labels at values, as many as there is `room` for; of rows all."""
     if isinstance(axis, Rows):
-        return {float(row): label for row, label in enumerate(axis.labels)}
+        return {float(row): _label(label) for row, label in enumerate(axis.labels)}
     for most in range(12, 0, -1):
         ticks = _labels(axis, scale, most)
         if sum(map(room, ticks.values())) <= scale.last - scale.first:
@@ -387,7 +387,7 @@ def _widest(labels: Iterable[str]) -> float:
 @lru_cache(maxsize=1024)
 def _width(text: str) -> float:
     """Pixels of a label, or a little more: other letters than ASCII's are as wide as a W."""
-    latin = "".join(each if each.isascii() else "W" for each in _label(text))
+    latin = "".join(each if each.isascii() else "W" for each in text)
     font = FontProperties(family="DejaVu Sans", size=_FONT)
     return float(text_to_path.get_text_width_height_descent(latin, font, ismath=False)[0])
 

@@ -55,3 +55,23 @@ def test_runs_are_compared_as_on_the_page(say: Say, tmp_path: Path) -> None:
     assert (pair["run"], pair["reference"]) == ("two", "one")
     assert (pair["difference"], pair["pairs"]) == (0.0, view.differences[1, 0].pairs)
     assert found["verdict"] == view.verdict
+
+
+def test_each_figure_is_written_for_a_paper(say: Say, folders: list[str], tmp_path: Path) -> None:
+    folder = tmp_path / "figures"
+    done = say("report", folders[0], "--figures", folder)
+    assert done.returncode == 0
+    assert {path.name for path in folder.iterdir()} == {"run-0-tasks.svg", "run-0-tasks.pdf"}
+    assert (folder / "run-0-tasks.pdf").read_bytes().startswith(b"%PDF-")
+    assert "</svg>" in (folder / "run-0-tasks.svg").read_text(encoding="utf-8")
+    for name in ("report.html", "run-0-tasks.svg", "run-0-tasks.pdf"):
+        assert name in done.stdout.replace("\n", "")
+
+
+def test_a_file_in_place_of_the_folder_of_figures_is_refused(
+    say: Say, folders: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "figures").touch()
+    done = say("report", folders[0], "--figures", tmp_path / "figures")
+    assert done.returncode == 2
+    assert "File exists" in done.stderr
