@@ -257,7 +257,7 @@ def _dots(mark: Dots, x: FloatArray, y: FloatArray) -> Artist:
         points = points.round() if len(points) > _CLOUD else points
         ends = np.repeat(points, 2, axis=0)
         return PathPatch(
-            Outline(ends, [Outline.MOVETO, Outline.CLOSEPOLY] * len(x)),
+            Outline(ends, [Outline.MOVETO, Outline.LINETO] * len(x)),
             fill=False,
             edgecolor=mark.colour,
             linewidth=mark.size,
@@ -441,8 +441,10 @@ def _short_outline(outline: str) -> str:
             start = point
         elif across and down:
             short += f"l{_tenths(across)} {_tenths(down)}"
-        elif across or down:
-            short += f"h{_tenths(across)}" if across else f"v{_tenths(down)}"
+        elif down:
+            short += f"v{_tenths(down)}"
+        elif across or here == start:  # a dot is printed if it has an end
+            short += f"h{_tenths(across)}"
         here = point
     return short.replace(" -", "-")
 

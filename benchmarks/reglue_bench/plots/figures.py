@@ -19,7 +19,7 @@ AGENTS = ("#3f7fdc", "#e0833c", "#2a9d8f", "#b064c8", "#c9a227", "#d4526e", "#6c
 SUCCESS, PARTLY, FAILURE, FAULT = "#2a9d8f", "#d9cfae", "#e9a178", "#7a3b2b"
 NEUTRAL, SHADE = "#8a8f98", "#8c919b33"
 
-_MOST_DOTS = 300  # of a strip: more would make the page large and show no more
+_MOST_DOTS = 500  # of a strip: more would make the page large and show no more
 _GOLDEN = (math.sqrt(5) - 1) / 2  # multiples of it are spread evenly between integers
 
 

@@ -106,10 +106,10 @@ def test_neighbouring_squares_of_one_colour_are_one_line() -> None:
     assert outline.count("h") == 2
 
 
-def test_a_strip_shows_300_dots_at_most_in_places_that_are_always_the_same() -> None:
+def test_a_strip_shows_500_dots_at_most_in_places_that_are_always_the_same() -> None:
     few, many = (strips({0: [1.0] * n}, height=0.5, colour=SUCCESS) for n in (20, 5001))
     assert len(few[1].x) == 20
-    assert 250 <= len(many[1].x) <= 300
+    assert 400 <= len(many[1].x) <= 500
     assert max(map(abs, many[1].y)) <= 0.25
 
 

@@ -229,7 +229,7 @@ def test_letters_that_html_lacks_are_replaced_in_figures(tmp_path: Path) -> None
 def test_the_page_needs_neither_network_nor_scripts(page: Page) -> None:
     policy = next(str(attrs["content"]) for _, attrs in page.elements if "http-equiv" in attrs)
     assert policy.startswith("default-src 'none'; style-src 'unsafe-inline'; img-src data:;")
-    assert "script" not in page.html.lower()
+    assert "<script" not in page.html.lower()
     links = [attrs["href"] for _, attrs in page.elements if "href" in attrs]
     assert all(str(link).startswith("#") for link in links)
     assert not any("src" in attrs for _, attrs in page.elements)
@@ -255,6 +255,8 @@ def test_texts_of_figures_have_no_colour_but_that_of_the_style_sheet(page: Page)
     assert texts
     assert not any({"style", "fill"} & attrs.keys() for attrs in texts)
     assert ".plot text { fill: var(--quiet);" in page.html
+    assert ".plot text.row { fill: var(--ink); }" in page.html
+    assert any(attrs.get("class") == "row" for attrs in texts)
     assert "prefers-color-scheme: dark" in page.html
 
 
