@@ -1,4 +1,4 @@
-"""Figures as data: marks on axes or in rows, which `drawing` draws at any width.
+"""Figures as data: marks on axes or in rows, which `matplotlib_figures` draws at any width.
 
 Colours are middle tones that hold on a light and on a dark page.
 """

@@ -17,7 +17,7 @@ from pydantic_core import to_json
 
 from reglue.errors import UsageError
 from reglue_bench.measures.seed_statistics import BOOTSTRAP_SEED
-from reglue_bench.plots.drawing import PAGE, PHONE, svg
+from reglue_bench.plots.matplotlib_figures import PAGE, PHONE, svg
 from reglue_bench.plots.views import ComparisonView, Frame, Plot
 from reglue_bench.renderers import Renderer, renderer_of
 from reglue_bench.report.compare_view import comparison_view

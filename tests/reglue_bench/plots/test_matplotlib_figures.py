@@ -17,7 +17,6 @@ import matplotlib as mpl
 import pytest
 
 from reglue.errors import UsageError
-from reglue_bench.plots.drawing import PAGE, PAPER, PHONE, pdf, svg, write_figures
 from reglue_bench.plots.figures import (
     SUCCESS,
     Axis,
@@ -30,6 +29,7 @@ from reglue_bench.plots.figures import (
     squares,
     strips,
 )
+from reglue_bench.plots.matplotlib_figures import PAGE, PAPER, PHONE, pdf, svg, write_figures
 from reglue_bench.plots.views import Plot, Table
 from tests.error_facts import raises
 

@@ -364,7 +364,7 @@ def _labels(axis: Axis, scale: _Scale, most: int) -> dict[float, str]:
         steps = (1, 2, 5) if most > 8 else (1,)
         values = [n * 10.0**e for e in range(floor(low), ceil(high)) for n in steps]
         return {value: _number(value) for value in values if low <= log10(value) <= high}
-    places = MaxNLocator(min(most, 8), steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
+    places = MaxNLocator(min(most, 8), steps=[1, 2, 5, 10]).tick_values(low, high)
     values = [float(place) * scale.unit for place in places if low <= place <= high]
     return {value: _number(value) for value in values if isfinite(value)}
 
