@@ -141,7 +141,7 @@ def strips(
     opacity: float = 0.6,
 ) -> list[Mark]:
     """Dots for the values of each row, of some if there are many, and a box for the middle half."""
-    every = math.ceil(sum(map(len, values.values())) / _MOST_DOTS)
+    every = _every(sum(map(len, values.values())))
     x, y, box_x, box_y = list[float](), list[float](), list[float](), list[float]()
     for row, of in values.items():
         if not of:
@@ -156,6 +156,15 @@ def strips(
     if not x:
         return []
     return [Line(box_x, box_y, NEUTRAL, 1.2), Dots(x, y, colour, size, opacity)]
+
+
+def left_out(dots: int) -> str:
+    """What a caption says if `strips` leaves out some of so many dots; else nothing."""
+    return f" One dot in {_every(dots)} is drawn." if dots > _MOST_DOTS else ""
+
+
+def _every(dots: int) -> int:
+    return math.ceil(dots / _MOST_DOTS)
 
 
 def squares(colours: Mapping[tuple[int, int], str]) -> list[Mark]:

@@ -10,7 +10,17 @@ from reglue_bench.float_range import scaled
 from reglue_bench.formatting import count, plural, value
 from reglue_bench.measures.success import evaluated
 from reglue_bench.plots.agent_plots import PlottedAgent, plotted_agents, seeds_caption
-from reglue_bench.plots.figures import NEUTRAL, Axis, Dots, Figure, Mark, intervals, rows, strips
+from reglue_bench.plots.figures import (
+    NEUTRAL,
+    Axis,
+    Dots,
+    Figure,
+    Mark,
+    intervals,
+    left_out,
+    rows,
+    strips,
+)
 from reglue_bench.plots.views import NamedRun, Plot, Table
 from reglue_bench.results.episodes import EpisodeRow
 
@@ -26,7 +36,7 @@ def returns(runs: Sequence[NamedRun], *, plot_id: str) -> Plot:
         id=plot_id,
         title="Returns of episodes",
         caption="Each dot is an episode, the box holds the middle half. The diamond is the mean, "
-        "with its 95 % interval." + seeds_caption(of),
+        "with its 95 % interval." + left_out(max(map(len, played))) + seeds_caption(of),
         summary=f"{plural(len(values), 'episode')} of {plural(len(of), 'run')}{span}.",
         figure=Figure(
             [

@@ -16,6 +16,7 @@ from reglue_bench.plots.figures import (
     Figure,
     Mark,
     intervals,
+    left_out,
     rate_axis,
     rows,
     strips,
@@ -89,7 +90,8 @@ def steps_to_success(result: Result, *, plot_id: str) -> Plot:
         id=plot_id,
         title="Steps to success",
         caption="Each dot is a successful episode, at the step that first succeeded; the box holds "
-        "the middle half. Failures are not in it, so a task that is seldom solved may look fast.",
+        "the middle half. Failures are not in it, so a task that is seldom solved may look fast."
+        + left_out(len(won)),
         summary=f"{count(len(won))} successful episodes, the longest of {count(longest)} steps.",
         figure=Figure(
             strips(dict(enumerate(by_task.values())), height=0.55, colour=SUCCESS),

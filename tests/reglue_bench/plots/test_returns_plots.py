@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from reglue_bench import evaluate
-from reglue_bench.plots.figures import Dots
+from reglue_bench.plots.figures import NEUTRAL, Dots, left_out, strips
 from reglue_bench.plots.returns_plots import returns
 from reglue_bench.report.compare_view import comparison_view
 from reglue_bench.report.run_view import run_view
@@ -33,6 +33,12 @@ def test_a_strip_has_a_dot_for_each_episode_and_its_mean() -> None:
     assert tuple(interval.x[:2]) == result.interval95
     assert plot.table.rows[0][:2] == ["CartPole-v1", "6"]
     assert not plot.legend
+
+
+def test_a_caption_says_how_many_dots_are_left_out() -> None:
+    *_, dots = strips({0: [*range(1200)]}, height=1, colour=NEUTRAL)
+    assert list(dots.x) == [*range(0, 1200, 3)]
+    assert (left_out(1200), left_out(500)) == (" One dot in 3 is drawn.", "")
 
 
 def test_runs_stand_beside_each_other_in_one_plot() -> None:
