@@ -139,10 +139,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="PPO on CartPole")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--steps", type=int, default=Settings.steps)
+    parser.add_argument("--out", help="keep the evaluation in this folder")
     arguments = parser.parse_args()
     torch.set_num_threads(1)  # the networks are small
     net = train(Settings(seed=arguments.seed, steps=arguments.steps))
     print(f"mean return {mean_return(net):.0f} of 40 episodes")
+    benchmark, label = f"evaluate:{ENVIRONMENT}", "PPO"
+    print(reglue.evaluate(benchmark, net.greedy, seed=7, label=label, out=arguments.out))
 
 
 if __name__ == "__main__":
