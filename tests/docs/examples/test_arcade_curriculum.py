@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from docs.examples.curriculum import main
+from docs.examples.arcade_curriculum import main
 
 
 def test_every_episode_has_a_frame_and_is_played(

@@ -1,6 +1,6 @@
 """A curriculum over the arcade: one schedule as an environment, and its first frames as a picture.
 
-    python docs/examples/curriculum.py --out frames.png
+    python docs/examples/arcade_curriculum.py --out frames.png
 
 needs `reglue[server,gymnasium]`. The k-th episode is a function of the schedule, the seed and k, so
 any agent that trains on it meets the same games.
