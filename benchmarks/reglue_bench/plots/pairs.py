@@ -38,20 +38,31 @@ def verdict(
     level = [other for other in others if other not in [*alike, *tied, *beaten]]
     if len(alike) == len(others):
         return ""
-    first = _join_names(names, [best, *alike, *tied])
-    if len(alike) + len(tied) == len(others):
-        return f"{first} have the same {of.name}: nobody is better."
-    has = " have" if alike or tied else " has"
-    has = f", alike on every {of.unit}, have" if alike and not tied else has
-    first = f"{first}{has} the highest {of.name}"
-    if not beaten:
-        return (
-            f"{first}, but may owe it to chance: not told apart from {_join_names(names, level)}."
-        )
-    rest = f", and not told apart from {_join_names(names, level)}" if level else ""
-    sure = _at_most(max(pairs[other].p_holm or 0.0 for other in beaten), len(beaten))
-    sure += f", corrected for {len(differences)} pairs" if len(differences) > 1 else ""
-    return f"{first}: better than {_join_names(names, beaten)} ({sure}){rest}."
+    lead = _LEAD[bool(alike), bool(tied)]
+    return _VERDICTS[bool(beaten), bool(level)].format(
+        first=_join_names(names, [best, *alike, *tied]),
+        leads=lead.format(unit=of.unit),
+        score=of.name,
+        beaten=_join_names(names, beaten),
+        level=_join_names(names, level),
+        sure=_at_most([pairs[other].p_holm or 0.0 for other in beaten], len(differences)),
+    )
+
+
+_LEAD = {  # others are alike on every unit, others have the same score
+    (False, False): " has",
+    (False, True): " have",
+    (True, False): ", alike on every {unit}, have",
+    (True, True): " have",
+}
+_VERDICTS = {  # some are beaten, some are not told apart
+    (False, False): "{first} have the same {score}: nobody is better.",
+    (False, True): "{first}{leads} the highest {score}, but may owe it to chance: not told apart "
+    "from {level}.",
+    (True, False): "{first}{leads} the highest {score}: better than {beaten} ({sure}).",
+    (True, True): "{first}{leads} the highest {score}: better than {beaten} ({sure}), and not told "
+    "apart from {level}.",
+}
 
 
 def is_beaten(difference: Difference, *, by_later: bool) -> bool:
@@ -63,10 +74,11 @@ def is_beaten(difference: Difference, *, by_later: bool) -> bool:
     )
 
 
-def _at_most(p: float, of: int) -> str:
-    """`p < 0.001`, `p = 0.012`, or of several the largest: `p ≤ 0.012`."""
-    text = p_value(p)
-    return f"p {text}" if text.startswith("<") else f"p {'=' if of == 1 else '≤'} {text}"
+def _at_most(p_values: Sequence[float], pairs: int) -> str:
+    """`p < 0.001`, `p = 0.012`, or of several the largest: `p ≤ 0.012`; of how many pairs."""
+    text = p_value(max(p_values, default=0.0))
+    sign = "" if text.startswith("<") else "= " if len(p_values) == 1 else "≤ "
+    return f"p {sign}{text}" + f", corrected for {pairs} pairs" * (pairs > 1)
 
 
 def compared_row(row: Row, compared: Difference, of: Measure) -> Row:
@@ -140,7 +152,7 @@ def power_notes(differences: Pairs, of: Measure) -> list[str]:
 
 
 def _join_names(names: Sequence[str], places: Sequence[int]) -> str:
-    return listed([names[place] for place in places])
+    return listed([names[place] for place in places]) if places else ""
 
 
 def _difference_cells(difference: Difference, of: Measure) -> tuple[str, str, str, str]:
