@@ -27,7 +27,8 @@ FIRST = {
     "how-to/cluster.html": ["slurm"],
     "how-to/troubleshooting.html": ["troubleshooting", "macOS", "Windows", "hangs"],
     "how-to/seeds-and-episodes.html": ["how many seeds"],
-    "how-to/replay.html": ["save video"],
+    "how-to/replay.html": ["save video", "film"],
+    "gallery.html": ["gallery", "behaviour cloning"],
     "tutorials/first-environment.html": ["custom environment"],
     "tutorials/first-meta-learner.html": ["meta-learning", "agent that adapts"],
 }
