@@ -10,6 +10,7 @@ import hashlib
 import sys
 import time
 import warnings
+from collections.abc import Sequence
 from contextlib import suppress
 from itertools import count
 from typing import Any
@@ -21,10 +22,14 @@ import numpy.typing as npt
 from env_adapters import Cell, SuiteName
 from env_adapters.suites import suite_name
 from glue_server import AgentPort, EpisodeRunner, NextOrder, Order, Timeouts
+from glue_server.environment.replaying import NO_SLOTS
 from glue_server.rpc import GlueServer
 from reglue.errors import AgentFault
 from reglue.gymnasium import make_vec
 from reglue.messages.agent_messages import Phase
+from reglue.messages.environment_messages import Play, Played, Slots
+from reglue.spaces import space_of
+from reglue.spec import Arrays
 from reglue_bench.benchmark.training_stream import training_stream
 from reglue_bench.engines.run_environments import make_environment
 from speed.contenders.processor_time import processor_s
@@ -154,8 +159,53 @@ class ByHand:
         self._over[slot], self._returns[slot], self._steps[slot] = False, 0.0, -1
 
 
+class BareWorlds:
+    """A benchmark's worlds without session, loop, record or another's checks of actions.
+
+    An episode that ends begins again in the next call. What `make_vec` adds is left out: no
+    glue over these worlds can cost less than this.
+    """
+
+    def __init__(self, name: str, slots: int) -> None:
+        self.num_envs = slots
+        suite, order = _endless(name)
+        self._order = order
+        self._worlds = suite.environment()
+        self._worlds.spec = self._worlds.env_init(slots)
+        action = self._worlds.spec.actions[0]
+        self._action = action.name
+        self.action_space: Any = gymnasium.vector.utils.batch_space(
+            space_of(self._worlds.spec.actions), slots
+        )
+
+    def reset(self) -> object:
+        """Begin everywhere."""
+        return self._played(NO_SLOTS, {}, range(self.num_envs))
+
+    def step(self, actions: npt.NDArray[np.int64]) -> object:
+        """One step of each, or its next episode's first observation."""
+        goes_on = ~self._over
+        slots = goes_on.nonzero()[0].astype(np.uint32)
+        return self._played(slots, {self._action: actions[slots]}, (~goes_on).nonzero()[0].tolist())
+
+    def close(self) -> None:
+        """Close them all."""
+        self._worlds.env_cleanup()
+
+    def _played(self, slots: Slots, actions: Arrays, starts: Sequence[int]) -> Played:
+        cells = {}
+        for slot in starts:
+            order = self._order(slot)
+            assert order is not None
+            cells[slot] = order.cell
+        played = self._worlds.play(Play(slots, actions, cells))
+        self._over = np.zeros(self.num_envs, np.bool_)
+        self._over[slots] = played.terminated | played.truncated
+        return played
+
+
 def main(kind: str, where: str, slots: int) -> None:
-    """`where` is socket, here, async (Meta-World's), sync (Gymnasium's) or hand."""
+    """`where` is socket, here, async (Meta-World's), sync (Gymnasium's), hand or worlds."""
     if where == "async":
         warnings.simplefilter("ignore")
         import metaworld  # noqa: F401 - registers its environments
@@ -171,6 +221,9 @@ def main(kind: str, where: str, slots: int) -> None:
         return
     if where == "hand":
         steps_of(ByHand(kind, slots))
+        return
+    if where == "worlds":
+        steps_of(BareWorlds(kind, slots))
         return
     if where == "here":
         benchmark, mode = _BENCHMARKS.get(kind, (kind, _MODE))

@@ -24,7 +24,8 @@ HERE, SOCKET = (
     f"make_vec over a Unix socket, {ENVS} CartPoles",
 )
 BY_HAND = f"exact episodes by hand, {ENVS} CartPoles"
-VECTORS = {HERE: "here", SOCKET: "socket", MADE: "sync", BY_HAND: "hand"}
+BARE = f"our worlds alone, {ENVS} CartPoles"
+VECTORS = {HERE: "here", SOCKET: "socket", MADE: "sync", BY_HAND: "hand", BARE: "worlds"}
 
 CLAIMS = (
     *(
@@ -49,6 +50,12 @@ CLAIMS = (
         BY_HAND,
         MADE,
         means="a seed for each, and its return: `make_vec` cannot cost less",
+    ),
+    Claim(
+        f"{BARE} ÷ gymnasium.make_vec",
+        BARE,
+        MADE,
+        means="steps and starts as `make_vec` has them, without session, loop and record",
     ),
 )
 
@@ -86,7 +93,7 @@ def light(scale: Scale, watch: Watch) -> Section:
         'at a glue in another process, beside `gymnasium.make_vec("CartPole-v1", '
         f'num_envs={ENVS}, vectorization_mode="sync")`, with random actions. By hand: a loop over '
         "those environments with a seed for each episode and its return; nothing is recorded or "
-        "caught.",
+        "caught. Our worlds alone: one Play a turn, of steps and starts.",
         series=tuple(replace(each, is_least=True) for each in (*played, *stepped)),
         claims=CLAIMS,
     )
