@@ -16,39 +16,21 @@ from glue_server.agent.agent_calls import AgentCalls, SlotAgent
 from glue_server.agent.agent_port import AgentPort
 from glue_server.environment.environment_calls import EnvironmentCalls
 from glue_server.environment.environment_port import EnvironmentPort
-from glue_server.routines.adapting import adapt, adapt_begin, freeze
 from glue_server.routines.arguments import check_seed, check_slot
 from glue_server.routines.goals import SlotGoals, first_goal
+from glue_server.routines.rl_routines import RLRoutines
 from glue_server.routines.seeds import Cells
-from glue_server.routines.slots import JoinedSlots, SlotCounts
+from glue_server.routines.slots import SlotCounts
 from glue_server.routines.snapshot_keys import SnapshotKeys
-from glue_server.routines.snapshots import (
-    get_random_seed,
-    get_state,
-    set_random_seed,
-    set_state,
-)
-from glue_server.routines.steps import (
-    agent_end,
-    agent_start,
-    agent_step,
-    env_start,
-    env_step,
-    iterate_goal,
-    rl_episode,
-    rl_start,
-    rl_step,
-    tasks,
-)
 from glue_server.timeouts import Timeouts
 from reglue.errors import (
     EnvironmentFault,
-    NotSupported,
     OutOfDomain,
     OutOfOrder,
     ReglueError,
     RoutineRefused,
 )
+from reglue.messages import experiment_messages as rl
 from reglue.messages.agent_messages import (
     Adapt,
     AdaptBegin,
@@ -58,25 +40,6 @@ from reglue.messages.agent_messages import (
     TextMessage,
 )
 from reglue.messages.environment_messages import GetRandomSeed, GetState, StandardizeRandomness
-from reglue.messages.experiment_messages import (
-    Answer,
-    EnvMessage,
-    ExperimentCall,
-    RLAgentEnd,
-    RLAgentStart,
-    RLAgentStep,
-    RLCounts,
-    RLEnvStart,
-    RLEnvStep,
-    RLEpisode,
-    RLInit,
-    RLIterateGoal,
-    RLSetRandomSeed,
-    RLSetState,
-    RLStart,
-    RLStep,
-    RLTasks,
-)
 from reglue.spec import TaskSpec
 
 MOST_SLOTS = 4096
@@ -114,10 +77,10 @@ class StateMachine:
         self._keys = SnapshotKeys()
         self._counts = SlotCounts()
         self._inits = 0
-        self._joined: JoinedSlots | None = None
+        self._joined: RLRoutines | None = None
         self._was_interrupted = False
 
-    def run(self, call: ExperimentCall) -> Answer:
+    def run(self, call: rl.ExperimentCall) -> rl.Answer:
         """Carry one out."""
         if self._was_interrupted:
             raise OutOfOrder(got="a routine after an interrupted one", wanted="a new glue")
@@ -132,16 +95,16 @@ class StateMachine:
             self._was_interrupted = True
             raise
 
-    def _run(self, call: ExperimentCall) -> Answer:
+    def _run(self, call: rl.ExperimentCall) -> rl.Answer:
         match call:
-            case RLInit():
+            case rl.RLInit():
                 return self._init(call)
-            case RLCounts(slot):
+            case rl.RLCounts(slot):
                 check_slot(slot, len(self._counts))
                 return self._counts.of(slot)
             case TextMessage():
                 return self._agent_message(call)
-            case EnvMessage(text):
+            case rl.EnvMessage(text):
                 return self._env_message(text)
         name, carry_out = ROUTINES[type(call)]
         if self._joined is None:
@@ -151,7 +114,7 @@ class StateMachine:
         assert carry_out is not None, name
         return carry_out(self._joined, call)
 
-    def _init(self, call: RLInit) -> TaskSpec:
+    def _init(self, call: rl.RLInit) -> TaskSpec:
         """env_init, then agent_init. Half of it is none: then RL_init comes again."""
         self._check_init(call)
         if self._joined is not None:  # else what there is is known when the environment has begun
@@ -175,7 +138,7 @@ class StateMachine:
             nonce=self._nonce,
         )
         half = SlotAgent(self._agent, ready.spec, clips=not ready.raw_actions)
-        self._joined = JoinedSlots(
+        self._joined = RLRoutines(
             half,
             self._environment,
             cells,
@@ -187,7 +150,7 @@ class StateMachine:
         self._inits += 1
         return ready.spec
 
-    def _check_init(self, call: RLInit) -> None:
+    def _check_init(self, call: rl.RLInit) -> None:
         """Raise OutOfDomain for what nobody needs to be asked about."""
         check_seed(call.seed)
         for most, whose in (
@@ -224,34 +187,25 @@ class StateMachine:
         return self._environment.ask(TextMessage(text), TextMessage)
 
 
-def _standardize(joined: JoinedSlots, call: StandardizeRandomness) -> RoutineDone:
-    check_seed(call.seed)
-    if not joined.ready.standardizes:
-        raise NotSupported(
-            got="RL_standardize_randomness", wanted="an environment that standardizes randomness"
-        )
-    return joined.ask(call, RoutineDone)
-
-
-ROUTINES: Mapping[type, tuple[str, Callable[[JoinedSlots, Any], Answer] | None]] = {
-    RLStart: ("RL_start", rl_start),
-    RLStep: ("RL_step", rl_step),
-    RLEpisode: ("RL_episode", rl_episode),
+ROUTINES: Mapping[type, tuple[str, Callable[[RLRoutines, Any], rl.Answer] | None]] = {
+    rl.RLStart: ("RL_start", RLRoutines.rl_start),
+    rl.RLStep: ("RL_step", RLRoutines.rl_step),
+    rl.RLEpisode: ("RL_episode", RLRoutines.rl_episode),
     Cleanup: ("RL_cleanup", None),
-    Freeze: ("RL_freeze", freeze),
-    AdaptBegin: ("RL_adapt_begin", adapt_begin),
-    Adapt: ("RL_adapt", adapt),
-    RLTasks: ("RL_tasks", tasks),
-    RLIterateGoal: ("RL_iterate_goal", iterate_goal),
-    StandardizeRandomness: ("RL_standardize_randomness", _standardize),
-    GetState: ("RL_get_state", get_state),
-    RLSetState: ("RL_set_state", set_state),
-    GetRandomSeed: ("RL_get_random_seed", get_random_seed),
-    RLSetRandomSeed: ("RL_set_random_seed", set_random_seed),
-    RLEnvStart: ("RL_env_start", env_start),
-    RLEnvStep: ("RL_env_step", env_step),
-    RLAgentStart: ("RL_agent_start", agent_start),
-    RLAgentStep: ("RL_agent_step", agent_step),
-    RLAgentEnd: ("RL_agent_end", agent_end),
+    Freeze: ("RL_freeze", RLRoutines.freeze),
+    AdaptBegin: ("RL_adapt_begin", RLRoutines.adapt_begin),
+    Adapt: ("RL_adapt", RLRoutines.adapt),
+    rl.RLTasks: ("RL_tasks", RLRoutines.tasks),
+    rl.RLIterateGoal: ("RL_iterate_goal", RLRoutines.iterate_goal),
+    StandardizeRandomness: ("RL_standardize_randomness", RLRoutines.standardize),
+    GetState: ("RL_get_state", RLRoutines.get_state),
+    rl.RLSetState: ("RL_set_state", RLRoutines.set_state),
+    GetRandomSeed: ("RL_get_random_seed", RLRoutines.get_random_seed),
+    rl.RLSetRandomSeed: ("RL_set_random_seed", RLRoutines.set_random_seed),
+    rl.RLEnvStart: ("RL_env_start", RLRoutines.env_start),
+    rl.RLEnvStep: ("RL_env_step", RLRoutines.env_step),
+    rl.RLAgentStart: ("RL_agent_start", RLRoutines.agent_start),
+    rl.RLAgentStep: ("RL_agent_step", RLRoutines.agent_step),
+    rl.RLAgentEnd: ("RL_agent_end", RLRoutines.agent_end),
 }
 """What needs RL_init: its name in messages, and what carries it out; None: the machine itself."""
