@@ -15,6 +15,7 @@ from glue_server.processes.child import end_together
 from glue_server.processes.launch import Used
 from glue_server.rpc.gateways.agent_gateway import AgentGateway
 from reglue.errors import StoreFailed, UsageError
+from reglue.retrying import Backoff
 from reglue_competition.runs import farewells
 from reglue_competition.runs.farewells import Farewells, farewell
 from reglue_competition.runs.hosted import Hosted
@@ -36,7 +37,7 @@ from reglue_competition.store.server_lock import ServerLock
 log = logging.getLogger("reglue")
 
 _MOST_TRIES = 3  # of processes that die, or whose machine fails them
-_PAUSES_S = (1.0, 5.0)  # before the next try
+_PAUSES = Backoff(1.0, factor=5.0)  # before the next try
 _PROGRESS_S = 1.0  # between two times that progress is stored
 _CANCEL_S = 10.0  # how long one that is cancelled may take to end
 _ENGINE_S = 30.0  # before an image is tried again whose engine was away
@@ -409,7 +410,7 @@ class Queue:
             self._end(submission, "broken", why)
             return 0.0
         self._log(submission, f"was interrupted, and goes on: {why}", logging.WARNING)
-        return time.monotonic() + _PAUSES_S[tries - 1]
+        return time.monotonic() + _PAUSES.after(tries)
 
     def _end(self, submission: Submission, status: Status, why: str) -> None:
         """End one that has no process, and tell its agent.

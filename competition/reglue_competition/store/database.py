@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 
 from reglue.errors import StoreFailed, UnknownName, UsageError
+from reglue.retrying import Backoff
 from reglue_bench.runs.ledger.storage import BUSY, code_of, sqlite_text
 from reglue_competition.store.schema import event_texts, events, teams
 
@@ -23,7 +24,7 @@ PATIENCE_S = 10.0
 
 _SQLITE = "sqlite:///"  # and a path
 
-_PAUSES_S = (0.05, 0.5)  # between tries: the first, the longest
+_PAUSES = Backoff(0.05, factor=2.0, most_s=0.5)
 _LOCK = 0x7265676C  # of PostgreSQL's advisory locks: held while a competition is written to
 _AWAY = {*BUSY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PROTOCOL}
 _PASSING = ("08", "40", "53300", "55P03", "57")  # PostgreSQL's SQLSTATEs, or how they begin
@@ -168,18 +169,17 @@ class Database:
 
     def retried(self, once: Callable[[], T]) -> T:
         """Call it until the database is there. Raises StoreFailed, and what it raises else."""
-        deadline = time.monotonic() + self._patience_s
-        pause, longest = _PAUSES_S
+        tries = _PAUSES.within(self._patience_s)
         while True:
             try:
                 return once()
             except (sa.exc.IntegrityError, sa.exc.DataError):  # the caller's values, not the disk
                 raise
             except (sa.exc.DBAPIError, sa.exc.TimeoutError, sqlite3.Error) as error:
-                if not _passes(error) or time.monotonic() + pause > deadline:
+                pause_s = tries.pause_s() if _passes(error) else None
+                if pause_s is None:
                     raise self._failed(error) from error
-            time.sleep(pause)
-            pause = min(2 * pause, longest)
+            time.sleep(pause_s)
 
     def _failed(self, error: Exception) -> StoreFailed:
         cause, public = sqlite_text(getattr(error, "orig", None) or error), self.public_url

@@ -10,11 +10,12 @@ import sqlalchemy as sa
 from filelock import FileLock, Timeout
 
 from reglue.errors import RunBusy, UsageError
+from reglue.retrying import Backoff
 from reglue_competition.store.database import PATIENCE_S, Database
 
 _LOCK = 0x72656773  # of PostgreSQL's advisory locks: held by the server
 _GONE_S = 2.0  # how long PostgreSQL may take to see that a killed server is gone
-_LOOK_S = 0.05
+_PAUSES = Backoff(0.05)
 
 
 class ServerLock:
@@ -99,11 +100,11 @@ class _Connection:
         return False
 
     def _takes_it(self, connection: sa.Connection) -> bool:
-        deadline = time.monotonic() + _GONE_S
+        tries = _PAUSES.within(_GONE_S)
         while not connection.exec_driver_sql(f"SELECT pg_try_advisory_lock({_LOCK})").scalar():
-            if time.monotonic() > deadline:
+            if (pause_s := tries.pause_s()) is None:
                 return False
-            time.sleep(_LOOK_S)
+            time.sleep(pause_s)
         return True
 
     def close(self) -> None:

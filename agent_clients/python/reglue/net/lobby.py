@@ -11,7 +11,7 @@ import secrets
 import socket
 import ssl
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from ipaddress import ip_address, ip_network
 from typing import Any, TypeVar
@@ -35,6 +35,7 @@ from reglue.net.join_string import (
     split_address,
     to_pem,
 )
+from reglue.retrying import Backoff
 from reglue.v1 import lobby_pb2, lobby_pb2_grpc
 from reglue.version import PROTOCOL_MAJOR, PROTOCOL_MINOR, sdk
 
@@ -70,6 +71,9 @@ class StreamEnded(Exception):
 
 
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+
+PAUSES = Backoff(0.05, factor=1.6, most_s=5.0)
+"""Between two tries to join, or to come back."""
 
 _QUIET_S = 2.0  # after which the log says that a glue is waited for
 
@@ -150,12 +154,12 @@ def answered(
     `ask` makes a call, which may be repeated, on a channel and within so many seconds. Raises as
     `join`.
     """
-    deadline = time.monotonic() + connect_timeout_s
+    tries = PAUSES.within(connect_timeout_s)
     say_at = time.monotonic() + _QUIET_S
-    for pause_s in backoff():
+    while True:
         # A channel for each try: one that failed waits for too long.
         with open_channel(join_string, HUB_MESSAGE_BYTES) as channel:
-            left_s = max(deadline - time.monotonic(), 0.1)
+            left_s = max(tries.left_s, 0.1)
             try:
                 return ask(channel, min(left_s, 5.0))
             except grpc.RpcError as error:
@@ -165,7 +169,7 @@ def answered(
                     trouble = tls_trouble(join_string, min(left_s, _HANDSHAKE_S))
                     if trouble is not None:  # waiting does not help
                         raise trouble from error
-                if time.monotonic() + pause_s > deadline:
+                if (pause_s := tries.pause_s()) is None:
                     raise _unreachable(error, join_string, connect_timeout_s) from error
         if time.monotonic() >= say_at:
             say_at = math.inf
@@ -174,15 +178,6 @@ def answered(
                 *(join_string.address, connect_timeout_s, _by_proxy(join_string.address)),
             )
         time.sleep(pause_s)
-    raise AssertionError("unreachable")
-
-
-def backoff() -> Iterator[float]:
-    """Pauses between tries, seconds, for ever."""
-    pause_s = 0.05
-    while True:
-        yield pause_s
-        pause_s = min(pause_s * 1.6, 5.0)
 
 
 def _unreachable(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
-
-from reglue.net.lobby import backoff
+from reglue.net.lobby import PAUSES
+from reglue.retrying import Tries
 
 _STOOD_S = 1.0  # after which a stream was good
 
@@ -24,17 +23,14 @@ class ReconnectWait:
 
     def __init__(self, most_s: float) -> None:
         self.most_s = most_s
-        self._since: float | None = None
-        self._pauses = backoff()
+        self._tries: Tries | None = None  # since the last good stream
 
     def restart(self) -> None:
         """A good stream has ended: the time begins anew with the next pause."""
-        self._since = None
+        self._tries = None
 
     def pause_s(self) -> float | None:
         """How long to wait before the next try, in seconds; None if it is too late for one."""
-        now = time.monotonic()
-        if self._since is None:
-            self._since, self._pauses = now, backoff()
-        pause_s = next(self._pauses)
-        return None if now + pause_s > self._since + self.most_s else pause_s
+        if self._tries is None:
+            self._tries = PAUSES.within(self.most_s)
+        return self._tries.pause_s()

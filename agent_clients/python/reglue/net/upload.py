@@ -13,13 +13,14 @@ from reglue.errors import Refused, Unreachable, UsageError
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
 from reglue.net.join_string import JoinString
 from reglue.net.lobby import REFUSALS, answered, open_channel
+from reglue.retrying import Backoff
 from reglue.v1 import submission_pb2, submission_pb2_grpc
 from reglue.version import PROTOCOL_MAJOR, PROTOCOL_MINOR
 
 _PART = 262_144  # bytes
 _LEAST_PART = 8_192
 _PART_S = 20.0  # how long the answer to a part may take
-_PAUSE_S = 0.5  # after a part that failed
+_PAUSES = Backoff(0.5)  # after a part that failed
 _LOOK_S = 1.0  # between two questions whether the archive was checked
 
 
@@ -77,7 +78,7 @@ class _Sending:
         self._join_string, self._file, self._about = join_string, file, about
         self._timeout_s, self._watcher = connect_timeout_s, watcher
         self._part = _PART  # bytes; fewer where the connection is slow
-        self._since = time.monotonic()  # when something came the last time
+        self._tries = _PAUSES.within(connect_timeout_s)  # since something came the last time
         self._most = -1  # bytes that have come
 
     def result(self) -> Submitted:
@@ -96,12 +97,12 @@ class _Sending:
                 if error.code() in REFUSALS:
                     raise REFUSALS[error.code()](error.details()) from error
                 self._part = max(_LEAST_PART, self._part // 2)
-                if time.monotonic() - self._since > self._timeout_s:
+                if (pause_s := self._tries.pause_s()) is None:
                     raise Unreachable(
                         f"nothing came to {self._join_string.address} for {self._timeout_s:g} s: "
                         f"{error.details()}"
                     ) from error
-                time.sleep(_PAUSE_S)
+                time.sleep(pause_s)
 
     def _ask(self, channel: grpc.Channel, timeout_s: float) -> submission_pb2.ArchiveState:
         """How far it is."""
@@ -126,7 +127,7 @@ class _Sending:
             part.CopyFrom(self._about)
             while received < self._about.size:
                 if received > self._most:
-                    self._most, self._since = received, time.monotonic()
+                    self._most, self._tries = received, _PAUSES.within(self._timeout_s)
                 self._watcher("sending", received, self._about.size)
                 self._file.seek(received)
                 part.offset, part.content = received, self._file.read(self._part)
