@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import select
 import tempfile
 from collections.abc import Callable
 from typing import TypeVar
@@ -12,6 +11,7 @@ from typing import TypeVar
 from glue_server.environment.worker_process import Worker, end_at_once
 from glue_server.processes.child import end_together
 from glue_server.processes.interrupts import hurried
+from glue_server.processes.readable import readable
 from reglue.errors import EnvironmentFault, UsageError
 from reglue.messages.environment_messages import EnvironmentReady, Slots
 
@@ -101,12 +101,9 @@ class WorkerPool:
 
     def is_built(self) -> bool:
         """Whether `ready` need not wait: each worker has answered `init`, or is gone."""
-        poll = select.poll()
-        for worker in self.workers:
-            for number in worker.filenos():
-                poll.register(number, select.POLLIN)
-        readable = {number for number, _ in poll.poll(0)}
-        return not any(readable.isdisjoint(worker.filenos()) for worker in self.workers)
+        numbers = [number for worker in self.workers for number in worker.filenos()]
+        ready = {*readable(numbers, 0.0)}
+        return not any(ready.isdisjoint(worker.filenos()) for worker in self.workers)
 
     def end(self, *, at_once: bool = False) -> None:
         """End all: they leave when their channel closes."""

@@ -9,7 +9,6 @@ import logging
 import math
 import mmap
 import os
-import select
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
@@ -21,7 +20,7 @@ from env_adapters import SuiteName
 from glue_server.environment.replaying import SlotRoutine
 from glue_server.environment.worker_pool import WorkerPool
 from glue_server.environment.worker_process import Worker, WorkerFaults, WorkerProcess
-from glue_server.processes.interrupts import next_look_s
+from glue_server.processes.readable import readable
 from glue_server.timeouts import Timeouts
 from reglue.environments.environment import Worlds
 from reglue.errors import BadReply, EnvironmentFault, NotSupported
@@ -47,7 +46,6 @@ from reglue.version import sdk
 log = logging.getLogger("reglue")
 
 START_S = 300.0
-_LOOK_S = 60.0  # poll takes no day
 
 
 @dataclass(slots=True)
@@ -251,24 +249,19 @@ class WorkersPort:
 
     def _take(self, *, waits: bool) -> None:
         """Take in what workers say, for their oldest Play; replace workers that are late."""
-        poll = select.poll()
-        places = {}
-        for place in self._under_way[0].places:
-            for number in self._pool.workers[place].filenos():
-                places[number] = place
-                poll.register(number, select.POLLIN)
-        left_s = min(self._pool.workers[place].left_s for place in places.values())
-        wait_s = next_look_s(min(left_s, _LOOK_S)) if waits else 0.0
-        ready = poll.poll(math.ceil(1000 * wait_s))
-        for place in dict.fromkeys(places[number] for number, _ in ready):
+        workers = {place: self._pool.workers[place] for place in self._under_way[0].places}
+        places = {number: place for place, each in workers.items() for number in each.filenos()}
+        within_s = min(each.left_s for each in workers.values()) if waits else 0.0
+        ready = readable(places, within_s)
+        for place in dict.fromkeys(places[number] for number in ready):
             try:
-                self._under_way[0].faults.add(self._pool.workers[place].receive())
+                self._under_way[0].faults.add(workers[place].receive())
                 self._under_way[0].places.remove(place)
             except (EOFError, OSError) as error:
                 self._replace(place, error)
         if not ready:
-            for place in dict.fromkeys(places.values()):
-                if self._pool.workers[place].left_s == 0.0:
+            for place, worker in workers.items():
+                if worker.left_s == 0.0:
                     self._replace(place, TimeoutError())
 
     def _replace(self, place: int, error: Exception) -> str:

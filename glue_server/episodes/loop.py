@@ -7,7 +7,6 @@ rotate in a fixed order, so that speed changes no result. Once few slots are lef
 
 from __future__ import annotations
 
-import select
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
@@ -30,7 +29,7 @@ from glue_server.episodes.recording import (
     Order,
     Outcome,
 )
-from glue_server.processes.interrupts import next_look_s
+from glue_server.processes.readable import readable
 from reglue.errors import AgentFault, EnvironmentFault
 from reglue.messages.agent_messages import Phase
 from reglue.messages.environment_messages import Flags, Play, Played, Slots
@@ -229,10 +228,7 @@ class EpisodeLoop:
             return False
         began = self._clock()
         while not self._environment.is_ready():  # which it is, too, when its time is up
-            poll = select.poll()
-            for descriptor in (*agents, *self._environment.filenos()):
-                poll.register(descriptor, select.POLLIN)
-            if not {*agents}.isdisjoint(dict(poll.poll(1000 * next_look_s(_LOOK_S)))):
+            if not {*agents}.isdisjoint(readable((*agents, *self._environment.filenos()), _LOOK_S)):
                 self._spent.agent_s += self._clock() - began
                 return False
         self._spent.environment_s += self._clock() - began

@@ -18,8 +18,9 @@ from glue_server.peers.run_process import (
     RunSettings,
     SendAway,
 )
-from glue_server.processes.child import Child, readable
+from glue_server.processes.child import Child
 from glue_server.processes.message_codec import unexpected
+from glue_server.processes.readable import readable
 from reglue.errors import UsageError, setting
 from reglue.net.join_string import JoinString, join_string, split_address
 

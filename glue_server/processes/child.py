@@ -7,9 +7,7 @@ environment, where other processes could read it.
 from __future__ import annotations
 
 import contextlib
-import math
 import os
-import select
 import signal
 import socket
 import subprocess
@@ -30,13 +28,13 @@ from glue_server.processes.children import (
     parent_to_die_with,
     python_path,
 )
-from glue_server.processes.interrupts import next_look_s, stop_play
+from glue_server.processes.interrupts import stop_play
 from glue_server.processes.message_codec import LENGTHS, Codec, encoded
+from glue_server.processes.readable import readable
 
 M = TypeVar("M")
 
 _SILENCE_S = 60.0
-_MOST_S = 1e6  # poll takes no longer
 _STDERR = 2
 
 
@@ -177,33 +175,6 @@ class Child(Channel[M]):
 class _Ending(Protocol):
     def end(self, within_s: float) -> None:
         """Wait until it has ended; kill it after that time."""
-
-
-class _Polled(Protocol):
-    def fileno(self) -> int:
-        """Its descriptor."""
-
-
-_P = TypeVar("_P", bound=_Polled)
-
-
-def readable(channels: Iterable[_P], within_s: float) -> list[_P]:
-    """The channels that have a message, or one of whose ends is closed; waits for the first.
-
-    Empty after `within_s`. It works beyond descriptor 1023, unlike select.
-    """
-    poll = select.poll()
-    by_number = {each.fileno(): each for each in channels}
-    if (closed := by_number.get(-1)) is not None:  # who receives from it is told so
-        return [closed]
-    for number in by_number:
-        poll.register(number, select.POLLIN)
-    until = time.monotonic() + within_s
-    while True:
-        left_s = max(0.0, until - time.monotonic())
-        ready = poll.poll(math.ceil(1000 * min(next_look_s(left_s), _MOST_S)))
-        if ready or time.monotonic() >= until:
-            return [by_number[number] for number, _ in ready]
 
 
 def end_together(children: Iterable[_Ending], *, within_s: float) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
-import select
 import signal
 import subprocess
 import threading
@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from glue_server.processes.children import exit_words
+from glue_server.processes.readable import readable
 from reglue.errors import UsageError, printable, setting
 
 _KILL_S = 5.0  # how long the kernel may take to end what was killed
@@ -192,10 +193,7 @@ class ProgramLog:
             self._reader = -1
 
     def _copy(self) -> None:
-        poll = select.poll()
-        poll.register(self._reader, select.POLLIN)
-        poll.register(self._stop)
-        while not any(found == self._stop for found, _ in poll.poll()):
+        while self._stop not in readable((self._reader, self._stop), math.inf):
             if not self._drain():
                 return
 

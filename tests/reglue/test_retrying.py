@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from itertools import islice
 
 import pytest
 
-from reglue import retrying
 from reglue.retrying import Backoff
 
 
@@ -21,7 +21,7 @@ def test_the_pause_after_a_number_of_failures_is_that_of_the_row() -> None:
 
 def test_no_try_begins_after_the_time_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
-    monkeypatch.setattr(retrying.time, "monotonic", lambda: now)
+    monkeypatch.setattr(time, "monotonic", lambda: now)
     tries = Backoff(1.0, factor=2.0).within(7.0)
     for pause_s in (1.0, 2.0, 4.0):
         assert tries.pause_s() == pause_s

@@ -12,8 +12,9 @@ from typing import assert_never
 
 from glue_server import LocalEnvironmentPort, Spent
 from glue_server.agent.repetition import Repetition
-from glue_server.processes.child import end_together, readable
+from glue_server.processes.child import end_together
 from glue_server.processes.interrupts import hurried, uninterrupted
+from glue_server.processes.readable import readable
 from reglue.errors import (
     AgentAbandoned,
     AgentDisconnected,

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from env_adapters import SuiteName
 from glue_server import EnvironmentCalls, WorkersPort
 from glue_server.peers.hosts import PeerSource
-from glue_server.processes.child import readable
 from glue_server.processes.interrupts import hurried
+from glue_server.processes.readable import readable
 from reglue.errors import EnvironmentFault
 from reglue_bench.engines.ray.ray_players import RayPlayers
 from reglue_bench.placement.placed_worker import EnvironmentSettings, FromEnvironment, PlacedWorker

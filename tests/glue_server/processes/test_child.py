@@ -20,10 +20,10 @@ from glue_server.processes.child import (
     end_together,
     exit_after,
     inherited_channel,
-    readable,
 )
 from glue_server.processes.interrupts import is_stopping
 from glue_server.processes.message_codec import Codec, UnknownMessage, encoded
+from glue_server.processes.readable import readable
 from tests.leftovers import nothing_left
 from tests.waiting import PATIENCE_S, halt, until
 

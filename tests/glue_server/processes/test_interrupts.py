@@ -14,7 +14,6 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 
 import pytest
 
-from glue_server.processes.child import readable
 from glue_server.processes.event_loop import sleep
 from glue_server.processes.interrupts import (
     CLOSING_S,
@@ -25,6 +24,7 @@ from glue_server.processes.interrupts import (
     uninterrupted,
     wait_for_interrupt,
 )
+from glue_server.processes.readable import readable
 from tests.error_facts import raises
 from tests.waiting import PATIENCE_S, until
 

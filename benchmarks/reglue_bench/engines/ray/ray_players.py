@@ -15,9 +15,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
-from glue_server.processes.child import Channel, Child, readable
+from glue_server.processes.child import Channel, Child
 from glue_server.processes.interrupts import uninterrupted
 from glue_server.processes.message_codec import Codec
+from glue_server.processes.readable import readable
 from reglue.errors import EnvironmentFault, MissingExtra, UsageError, setting
 from reglue_bench.engines.process_players import Player, Players
 from reglue_bench.engines.shard import Wrong
