@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import functools
 import logging
-import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -15,7 +14,7 @@ import typer
 from typer.core import TyperCommand
 
 from glue_server.console import begin_here, with_short_paths
-from glue_server.processes.interrupts import interrupt
+from glue_server.processes.interrupts import interrupt_at_sigterm
 from reglue.errors import BadArgument, ReglueError, UsageError, is_interrupt, printable
 
 OK, FAULTS, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
@@ -43,8 +42,7 @@ class Command:
         """Run it with these arguments, by default the process's, and exit with its code."""
         begin_here()
         logging.basicConfig(level=logging.WARNING, format="reglue: %(message)s", stream=sys.stderr)
-        # A scheduler's SIGTERM stops a run as Ctrl-C does, so that it can be resumed.
-        signal.signal(signal.SIGTERM, interrupt)
+        interrupt_at_sigterm()  # a scheduler's stops a run, which can be resumed
         arguments = sys.argv[1:] if argv is None else list(argv)
         try:
             code = self.app(args=arguments, prog_name=f"reglue {self.name}", standalone_mode=False)

@@ -28,7 +28,7 @@ from glue_server.processes.children import (
     parent_to_die_with,
     python_path,
 )
-from glue_server.processes.interrupts import stop_play
+from glue_server.processes.interrupts import ignore_ctrl_c, stop_play
 from glue_server.processes.message_codec import LENGTHS, Codec, encoded
 from glue_server.processes.readable import readable
 
@@ -192,7 +192,7 @@ def inherited_channel(codec: Codec[M], *, listens: bool = True) -> Channel[M]:
     """
     channel, parent = socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2])
     if listens:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        ignore_ctrl_c()
         die_with(parent, signal.SIGCONT)  # it may be stopped
     elif parent:
         die_with(parent)

@@ -2,7 +2,8 @@
 
 Within `interruptible` a signal raises KeyboardInterrupt in the main thread at once, and every wait
 of another thread raises it soon: see `next_look_s`. In the other lines of `uninterrupted` nothing
-is interrupted. Outside of both Ctrl-C is Python's own.
+is interrupted. Outside of both Ctrl-C is Python's own. Children, commands and servers have their
+handlers set here, too: no other file above the SDK sets one.
 """
 
 from __future__ import annotations
@@ -160,8 +161,44 @@ def hurried(most_s: float) -> float:
     return max(0.0, min(most_s, _stop.closed_by - time.monotonic()))
 
 
-def interrupt(number: int, frame: FrameType | None) -> None:
-    """A signal's handler: as Ctrl-C, also if a shell makes this process ignore that."""
+def ignore_ctrl_c() -> None:
+    """For a child whose parent hears Ctrl-C, and then ends it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def end_at_ctrl_c() -> None:
+    """For a child that has nothing to close: Ctrl-C ends it at once, without a traceback."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def interrupt_at_sigterm() -> None:
+    """From now on SIGTERM does as Ctrl-C, also if a shell makes this process ignore that."""
+    signal.signal(signal.SIGTERM, _interrupt)
+
+
+@contextmanager
+def stopped_by_signals() -> Iterator[threading.Event]:
+    """Within the block the first Ctrl-C, and the first SIGTERM, set the event.
+
+    A second one does what it did before the block.
+    """
+    stop = threading.Event()
+    before = {each: signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT)}
+
+    def on_signal(number: int, _: FrameType | None) -> None:
+        stop.set()
+        signal.signal(number, before[signal.Signals(number)])
+
+    for each in before:
+        signal.signal(each, on_signal)
+    try:
+        yield stop
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
     handler = _stop.hear if _stop.holds_signals else signal.getsignal(signal.SIGINT)
     if not callable(handler):
         raise KeyboardInterrupt

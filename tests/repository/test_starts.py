@@ -19,7 +19,7 @@ _LARGE = {  # of the standard library
     *("asyncio", "concurrent.futures", "http.client", "importlib.metadata", "multiprocessing"),
     *("sqlite3", "ssl", "unittest", "xml"),
 }
-_SDK = {"reglue", "reglue_script"}
+_SDK = {"reglue", "reglue_script", "reglue_signals"}
 _OURS = {"env_adapters", "glue_server", "reglue_bench", "reglue_competition"}
 
 _NUMPY, _PROTOBUF = {"numpy"}, {"google"}

@@ -112,7 +112,7 @@ def test_the_wheel_holds_every_file_of_its_packages(built: Distributions) -> Non
         for path in tracked(*wheel["only-include"])
         if not (path.startswith("agent_clients/") and any(each in path for each in left_out))
     }
-    added = {"reglue_script.py", f"{_CHECKOUT}/LICENSE"}
+    added = {"reglue_script.py", "reglue_signals.py", f"{_CHECKOUT}/LICENSE"}
     held = {name for name in contents(built.wheel) if ".dist-info/" not in name}
     assert held == wanted | added
 

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from reglue.environments.environment import Earned, Environment, Worlds
     from reglue.environments.world import Step, Suite, World
     from reglue.experiments.experiment import Experiment
-    from reglue.gymnasium import make as make
-    from reglue.gymnasium import make_vec as make_vec
+    from reglue.gymnasium.make import make as make
+    from reglue.gymnasium.make import make_vec as make_vec
     from reglue.messages.agent_messages import (
         ActionFlag,
         Actions,

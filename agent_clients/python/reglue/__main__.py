@@ -7,9 +7,7 @@ alone can join, and every other command names the extra that it needs.
 from __future__ import annotations
 
 import argparse
-import atexit
 import os
-import signal
 import sys
 from collections.abc import Sequence
 from importlib.metadata import EntryPoint, entry_points, version
@@ -19,7 +17,7 @@ from reglue.errors import UnknownName
 from reglue.tools.loading_modules import NotInstalled, loading
 from reglue.tools.outputs import keep_outputs
 from reglue.tools.parser import Parser
-from reglue_script import leave_at_ctrl_c
+from reglue_signals import ignore_ctrl_c_at_exit, leave_at_ctrl_c
 
 ABOUT = {
     "join": "play an agent or an environment at a glue",
@@ -103,7 +101,7 @@ def script() -> None:
     finally:
         sys.stdout.flush()
         leave_at_ctrl_c()  # what is left to do is Python's own
-        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)  # which drops handlers
+        ignore_ctrl_c_at_exit()
         process_tuning.exit_without_collecting()
 
 

@@ -68,7 +68,7 @@ def connect(  # noqa: PLR0913 - all that a peer may say of how it comes in
         connect_timeout_s=connect_timeout_s,
         transport=transport,
     )
-    from reglue.net.signals import signals_exit
+    from reglue_signals import signals_exit
 
     with signals_exit(handles=handle_signals):
         return session.play()

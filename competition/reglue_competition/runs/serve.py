@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import logging
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from types import FrameType
 
 import prometheus_client
 
+from glue_server.processes.interrupts import stopped_by_signals
 from glue_server.rpc.gateways.agent_gateway import AgentGateway
 from reglue.errors import UsageError
 from reglue.net.join_string import split_address
@@ -94,7 +92,7 @@ def serve(
         page_process = None if page is None else page()
         if page_process is not None:
             closing.callback(page_process.close)
-        stop = closing.enter_context(_stopped_by_signals())
+        stop = closing.enter_context(stopped_by_signals())
         say(f"agents join at {gateway.address}")
         try:
             while not stop.is_set():
@@ -159,22 +157,3 @@ def _metrics_at(address: str, metrics: Metrics) -> Iterator[None]:
         server.shutdown()
         server.server_close()
         thread.join()
-
-
-@contextmanager
-def _stopped_by_signals() -> Iterator[threading.Event]:
-    """Set by the first SIGTERM or Ctrl-C; a second one interrupts at once."""
-    stop = threading.Event()
-    before = {each: signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT)}
-
-    def on_signal(number: int, _: FrameType | None) -> None:
-        stop.set()
-        signal.signal(number, before[signal.Signals(number)])
-
-    for each in before:
-        signal.signal(each, on_signal)
-    try:
-        yield stop
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)

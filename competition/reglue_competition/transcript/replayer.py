@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import multiprocessing
-import signal
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -18,6 +17,7 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from glue_server.processes.children import die_with, parent_to_die_with
+from glue_server.processes.interrupts import end_at_ctrl_c
 from reglue.errors import (
     BadArgument,
     EnvironmentFault,
@@ -238,7 +238,7 @@ def replayed_by(
 def _begin(parent: int) -> None:
     """Prepare a process that ends on Ctrl-C, and when its parent ends."""
     die_with(parent)
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    end_at_ctrl_c()
 
 
 @cache

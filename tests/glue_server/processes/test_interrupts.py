@@ -21,6 +21,7 @@ from glue_server.processes.interrupts import (
     interruptible,
     is_stopping,
     stop_play,
+    stopped_by_signals,
     uninterrupted,
     wait_for_interrupt,
 )
@@ -54,6 +55,25 @@ def test_the_handler_that_was_there_is_back_afterwards() -> None:
     with uninterrupted():
         assert signal.getsignal(signal.SIGINT) is not before
     assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_server_is_stopped_by_the_first_signal_and_ended_by_the_second(
+    number: signal.Signals,
+) -> None:
+    heard = []
+    before = signal.signal(number, lambda *_: heard.append(number))
+    try:
+        with stopped_by_signals() as stop:
+            assert not stop.is_set()
+            signal.raise_signal(number)
+            assert (stop.is_set(), heard) == (True, [])
+            signal.raise_signal(number)
+            assert heard == [number]
+        signal.raise_signal(number)
+        assert heard == [number, number]
+    finally:
+        signal.signal(number, before)
 
 
 def test_an_error_of_the_lines_is_not_hidden() -> None:

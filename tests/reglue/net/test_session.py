@@ -33,7 +33,7 @@ from reglue.net import session as session_lines
 from reglue.net.join_string import join_string
 from reglue.net.role import AgentRole
 from reglue.net.session import Session
-from reglue.net.signals import signals_exit
+from reglue_signals import signals_exit
 from tests.error_facts import raises
 from tests.glue_server.rpc.peers import seated
 from tests.reglue.connecting import PATIENCE_S

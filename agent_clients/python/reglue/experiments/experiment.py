@@ -59,7 +59,7 @@ class Experiment(Routines):
             raise BadArgument(got=f"a timeout of {timeout_s:g} s", wanted="more than 0")
         where = join_string(address, token, ca=ca, tls_name=tls_name)
         from reglue.net.experiment_session import open_experiment_session
-        from reglue.net.signals import signals_exit
+        from reglue_signals import signals_exit
 
         self._signals = signals_exit(handles=handle_signals)
         self._asking: ExperimentSession = open_experiment_session(
@@ -80,7 +80,7 @@ class Experiment(Routines):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        from reglue.net.signals import interruption
+        from reglue_signals import interruption
 
         try:
             self._asking.leave(is_interrupted=interruption(error) is not None)

@@ -29,10 +29,10 @@ from reglue.net.lobby import StreamEnded, join
 from reglue.net.log import Outage, call_trace, log, show_log
 from reglue.net.reconnect import ReconnectWait, was_good
 from reglue.net.role import AnsweringRole, Role, TracedRole
-from reglue.net.signals import interruption
 from reglue.net.streams import Route, Stream
 from reglue.tracebacks import explained
 from reglue.wire.layout import numbered
+from reglue_signals import interruption
 
 WINDOW = 8
 """Answers that are remembered: as many calls may be under way at once."""

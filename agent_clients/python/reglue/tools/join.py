@@ -11,10 +11,10 @@ from reglue.errors import CannotLoad, Refused, ReglueError, UsageError
 from reglue.examples import EXAMPLES
 from reglue.net.join_string import TRANSPORTS
 from reglue.net.log import stderr_handler
-from reglue.net.signals import INTERRUPTED, signals_exit
 from reglue.tools.loading_modules import loading
 from reglue.tools.parser import SAYS, Parser
 from reglue.tracebacks import explained
+from reglue_signals import INTERRUPTED, signals_exit
 
 log = logging.getLogger("reglue")
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from reglue import process_tuning
 from reglue.errors import MissingExtra
-from reglue_script import hear_ctrl_c, leave_at_ctrl_c
+from reglue_signals import hear_ctrl_c, leave_at_ctrl_c
 
 
 class NotInstalled(Exception):

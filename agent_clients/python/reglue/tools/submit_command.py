@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 from reglue.errors import Refused, ReglueError, UsageError
 from reglue.net.log import stderr_handler
-from reglue.net.signals import INTERRUPTED, signals_exit
 from reglue.tools.join import add_where
 from reglue.tools.loading_modules import loading
 from reglue.tools.parser import Parser
+from reglue_signals import INTERRUPTED, signals_exit
 
 log = logging.getLogger("reglue")
 
