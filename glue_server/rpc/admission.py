@@ -9,7 +9,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from glue_server.rpc.connection import Connection
 from glue_server.rpc.server_session import NO_TICKET, PeerSession
@@ -66,14 +66,49 @@ class Terms:
     max_message_bytes: int
     reconnect_window_s: float = 0.0  # how long a peer whose stream broke may take to come back
     address: str = ""  # where to open the stream; empty: where the peer joined
-    tls_name: str = ""  # the name in the server's certificate
     unix_socket_path: str = ""  # empty: without a Unix socket
 
 
-@dataclass(slots=True)
-class _Ticket:
-    role: str
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """The right to a session: its name, and a secret that its peer proves to have.
+
+    Whoever admits peers makes them here: a lobby, also of a run's own process, and the gateway of
+    a queue. The gateway of a hub passes on those of its runs.
+    """
+
+    session: str
     secret: bytes
+
+    @classmethod
+    def new(cls) -> Self:
+        """A ticket to a session that there was not before."""
+        return cls(secrets.token_urlsafe(12), secrets.token_bytes(32))
+
+    def message(self, terms: Terms) -> lobby_pb2.Ticket:
+        """The message in which a peer gets it."""
+        return lobby_pb2.Ticket(
+            session=self.session,
+            secret=self.secret,
+            max_message_bytes=terms.max_message_bytes,
+            reconnect_window_us=round(1e6 * terms.reconnect_window_s),
+            address=terms.address,
+            unix_socket_path=terms.unix_socket_path,
+        )
+
+    def check(self, hello: Greeting) -> None:
+        """Raise Denied for a hello of somebody who does not have it."""
+        proof = hello_proof(self.secret, hello.session, hello.answered)
+        if not hmac.compare_digest(hello.proof, proof):
+            raise Denied(grpc.StatusCode.UNAUTHENTICATED, "the ticket is somebody else's")
+
+
+@dataclass(slots=True)
+class _Issued:
+    """A ticket, and who has it."""
+
+    ticket: Ticket
+    role: str
     client: str  # who asked for it
     peer: PeerSession | None = None
 
@@ -102,7 +137,7 @@ class Lobby:
 
     def __init__(self, places: Mapping[str, Places]) -> None:
         self._places = places
-        self._tickets: OrderedDict[str, _Ticket] = OrderedDict()  # by session
+        self._issued: OrderedDict[str, _Issued] = OrderedDict()  # by session
         self._lock = threading.Lock()
         self._arrived = threading.Condition(self._lock)
         self._shut = ""  # why no peer is admitted any more
@@ -121,7 +156,7 @@ class Lobby:
     def knows(self, session: str) -> bool:
         """Whether its ticket was issued here, and is remembered."""
         with self._lock:
-            return session in self._tickets
+            return session in self._issued
 
     def join(self, request: lobby_pb2.JoinRequest) -> lobby_pb2.Ticket:
         """Return a ticket; the same one to a client that asks again. Raises Denied."""
@@ -134,14 +169,14 @@ class Lobby:
         self._clear(self._places[role])
         terms, client = self._places[role].terms, client_of(request)
         with self._lock:
-            for session, ticket in self._tickets.items():
-                if ticket.peer is None and (ticket.role, ticket.client) == (role, client):
-                    return new_ticket(session, ticket.secret, terms)
+            for each in self._issued.values():
+                if each.peer is None and (each.role, each.client) == (role, client):
+                    return each.ticket.message(terms)
             self._check_free(role)
-            session, secret = new_session()
-            self._tickets[session] = _Ticket(role, secret, client)
+            ticket = Ticket.new()
+            self._issued[ticket.session] = _Issued(ticket, role, client)
             self._forget(role)
-        return new_ticket(session, secret, terms)
+        return ticket.message(terms)
 
     def admit(
         self, session: str, role: str, hello: Greeting, connection: Connection
@@ -152,18 +187,18 @@ class Lobby:
         """
         check_version(hello.major)
         with self._lock:
-            ticket = self._tickets.get(session)
-            if ticket is None or ticket.role != role or hello.session != session:
+            issued = self._issued.get(session)
+            if issued is None or issued.role != role or hello.session != session:
                 raise Denied(grpc.StatusCode.UNAUTHENTICATED, NO_TICKET)
-            check_proof(hello, ticket.secret)
-            if ticket.peer is not None:
-                _attach(ticket.peer, hello, connection)
-                return ticket.peer
+            issued.ticket.check(hello)
+            if issued.peer is not None:
+                _attach(issued.peer, hello, connection)
+                return issued.peer
             self._check_free(role)
             places = self._places[role]
             peer = places.make_session(hello, places.terms)
             _attach(peer, hello, connection)
-            ticket.peer = peer
+            issued.peer = peer
             places.taken.append(peer)
             places.arrivals.append(peer)
             self._arrived.notify_all()
@@ -172,7 +207,7 @@ class Lobby:
     def unix_socket_proof(self, hello: Greeting) -> bytes:
         """The proof for a peer that the Unix socket is of the glue that it joined."""
         with self._lock:
-            secret = self._tickets[hello.session].secret
+            secret = self._issued[hello.session].ticket.secret
         return unix_socket_proof(secret, hello.session, hello.answered)
 
     def next(self, role: str, timeout_s: float) -> Any | None:
@@ -226,19 +261,19 @@ class Lobby:
                     continue
                 places.arrivals.remove(peer)
                 places.taken.remove(peer)
-                for session in [name for name, each in self._tickets.items() if each.peer is peer]:
-                    del self._tickets[session]  # a peer that comes back must join again
+                for session in [name for name, each in self._issued.items() if each.peer is peer]:
+                    del self._issued[session]  # a peer that comes back must join again
 
     def _forget(self, role: str) -> None:
         """Drop the role's oldest tickets that are not in use."""
         taken = {id(peer) for peer in self._places[role].taken}
         idle = [
             session
-            for session, each in self._tickets.items()
+            for session, each in self._issued.items()
             if each.role == role and id(each.peer) not in taken
         ]
         for session in idle[:-_TICKETS]:
-            del self._tickets[session]
+            del self._issued[session]
 
 
 class PrivateLobby(Lobby):
@@ -269,31 +304,6 @@ class PrivateLobby(Lobby):
         with self._lock:
             self._shut = reason
         super().close(reason)
-
-
-def new_session() -> tuple[str, bytes]:
-    """A name for a session, and the secret of its ticket."""
-    return secrets.token_urlsafe(12), secrets.token_bytes(32)
-
-
-def new_ticket(session: str, secret: bytes, terms: Terms) -> lobby_pb2.Ticket:
-    """A session's ticket."""
-    return lobby_pb2.Ticket(
-        session=session,
-        secret=secret,
-        max_message_bytes=terms.max_message_bytes,
-        reconnect_window_us=round(1e6 * terms.reconnect_window_s),
-        address=terms.address,
-        tls_name=terms.tls_name,
-        unix_socket_path=terms.unix_socket_path,
-    )
-
-
-def check_proof(hello: Greeting, secret: bytes) -> None:
-    """Raise Denied for a hello of somebody who does not have the ticket."""
-    proof = hello_proof(secret, hello.session, hello.answered)
-    if not hmac.compare_digest(hello.proof, proof):
-        raise Denied(grpc.StatusCode.UNAUTHENTICATED, "the ticket is somebody else's")
 
 
 def _attach(session: PeerSession, hello: Greeting, connection: Connection) -> None:

@@ -17,10 +17,8 @@ from typing import Any
 from glue_server.rpc.admission import (
     Denied,
     Terms,
-    check_proof,
+    Ticket,
     check_version,
-    new_session,
-    new_ticket,
     role_of,
     wrong_role,
 )
@@ -98,7 +96,7 @@ class AgentGateway(Listener):
         with self._lock:
             old, self._links[entry] = self._links.get(entry), link
             session = self._of_entry.get(entry)
-            if session is not None and session.ticket is not None:
+            if session is not None and session.of_run is not None:
                 session.end(Denied(grpc.StatusCode.UNAUTHENTICATED, NO_TICKET))
             elif session is not None and session.stream is not None:
                 session.stream.go_to(link)
@@ -230,12 +228,12 @@ class AgentGateway(Listener):
                 words += f"{self._window_s:g} s have passed, or join by another name"
                 raise Denied(grpc.StatusCode.ALREADY_EXISTS, words)
             if old is not None:
-                self._sessions.pop(old.name, None)
-            name, secret = new_session()
-            session = WaitingSession(entry, label, name, secret, certified, self._until())
-            self._sessions[name] = self._of_entry[entry] = session
+                self._sessions.pop(old.ticket.session, None)
+            ticket = Ticket.new()
+            session = WaitingSession(entry, label, ticket, certified, self._until())
+            self._sessions[ticket.session] = self._of_entry[entry] = session
             self._changed.notify_all()
-        return new_ticket(name, secret, self._terms)
+        return ticket.message(self._terms)
 
     def _attach(
         self, name: str, hello: agent_pb2.AgentHello, stream: WaitingStream, certified: str
@@ -246,7 +244,7 @@ class AgentGateway(Listener):
             session = self._sessions.get(name)
             if session is None or hello.session != name or session.certified != certified:
                 raise Denied(grpc.StatusCode.UNAUTHENTICATED, NO_TICKET)
-            check_proof(hello, session.secret)
+            session.ticket.check(hello)
             if isinstance(session.verdict, Denied):
                 raise session.verdict
             if session.stream is not None:
@@ -324,10 +322,10 @@ class AgentGateway(Listener):
     def _ticket_of_the_run(self, session: WaitingSession, link: RunLink) -> lobby_pb2.Ticket | None:
         """The session's own there; None if the run does not give it one now. Raises Denied."""
         with session.asking:  # two streams of one session ask once
-            if session.ticket is None:
+            if session.of_run is None:
                 with contextlib.suppress(TimeoutError):
-                    session.ticket = link.ask(lobby_pb2.ROLE_AGENT, session.name)
-            return session.ticket
+                    session.of_run = link.ask(lobby_pb2.ROLE_AGENT, session.ticket.session)
+            return session.of_run
 
     def _leave(self, session: WaitingSession, message: bytes) -> None:
         """Take a goodbye. Raises Denied for anything else that an agent sends while it waits."""
@@ -365,7 +363,7 @@ class AgentGateway(Listener):
                     if not is_told:
                         session.gone_at = now + _PAUSE_S
                         continue
-                    del self._sessions[session.name]
+                    del self._sessions[session.ticket.session]
                     if self._of_entry.get(session.entry) is session:
                         del self._of_entry[session.entry]
 

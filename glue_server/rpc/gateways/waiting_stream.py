@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from google.protobuf.message import DecodeError
 
-from glue_server.rpc.admission import Denied
+from glue_server.rpc.admission import Denied, Ticket
 from glue_server.rpc.gateways.run_link import RunLink
 from glue_server.rpc.grpc_streams import HELLO_S
 from glue_server.rpc.roles import SERVICES
@@ -120,17 +120,16 @@ class WaitingStream:
 
 @dataclass(slots=True, eq=False)
 class WaitingSession:
-    """One ticket of an entry's agent."""
+    """The session of an entry's agent."""
 
     entry: str
     label: str  # what the agent's people call it
-    name: str
-    secret: bytes
+    ticket: Ticket
     certified: str  # the name in the certificate that its agent showed
     gone_at: float  # monotonic seconds: it is given up then, unless a stream comes before
     stream: WaitingStream | None = None
     is_new: bool = True  # no stream has come yet
-    ticket: lobby_pb2.Ticket | None = None  # of the run's process, once it was asked
+    of_run: lobby_pb2.Ticket | None = None  # to its session in the run's process, once it was asked
     verdict: End | None = None  # how its streams end from now on
     asking: threading.Lock = field(default_factory=threading.Lock)
 
@@ -148,7 +147,7 @@ class WaitingSession:
     @property
     def is_kept(self) -> bool:
         """Whether another ticket would disturb an agent: one that is here, or may come back."""
-        return self.verdict is None and (self.stream is not None or self.ticket is not None)
+        return self.verdict is None and (self.stream is not None or self.of_run is not None)
 
 
 def early(message: bytes) -> agent_pb2.AgentReply:
