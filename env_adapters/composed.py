@@ -235,6 +235,11 @@ class ComposedWorld:
         seen = view.observe(step.observation)
         return Step(step.reward, seen, step.terminated, truncated, step.success)
 
+    @property
+    def reports_success(self) -> bool:
+        """Whether one of the worlds has reported success, or that there was none."""
+        return any(getattr(world, "reports_success", False) for world in self._worlds.values())
+
     def render(self) -> Array | None:
         world: object = self._last
         return world.render() if isinstance(world, Rendered) else None

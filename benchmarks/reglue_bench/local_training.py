@@ -24,7 +24,7 @@ from glue_server.episodes.loop import EpisodeLoop, Spent
 from glue_server.episodes.recording import EpisodeRecording
 from glue_server.processes.interrupts import uninterrupted
 from glue_server.timeouts import Timeouts
-from reglue.environments.environment import Worlds
+from reglue.environments.environment import Environment, Worlds
 from reglue.environments.world import Rendered
 from reglue.errors import (
     AgentAbandoned,
@@ -82,17 +82,20 @@ def calls(
     if slots is None:
         slots = _own_slots(benchmark, stream) or len(stream.cells.variants)
     stream = replace(stream, cells=replace(stream.cells, slots=slots))
+    here: Environment | None = None
     if render_mode:
-        worlds = Worlds(with_pictures(stream.suite))
-        if not isinstance(worlds.world(0), Rendered):
+        here = Worlds(with_pictures(stream.suite))
+        if not isinstance(here.world(0), Rendered):
             raise NotAnEnvironment(f"{name} cannot draw: make it with render_mode=None")
-        port = LocalEnvironmentPort(worlds, stream.suite.factory)
+    elif workers is None and stream.suite.factory == META_WORLD and slots > 1:
+        workers = cores()
+    if workers:
+        environment = make_environment(stream.suite, slots, workers=workers)
+    else:
+        here = here or stream.suite.environment()
+        port = LocalEnvironmentPort(here, stream.suite.factory)
         environment = EnvironmentCalls(port).opened(slots)
-        return LocalTraining(name, environment, stream, raise_faults=raise_faults, worlds=worlds)
-    if workers is None:
-        workers = cores() if stream.suite.factory == META_WORLD and slots > 1 else 0
-    environment = make_environment(stream.suite, slots, workers=workers)
-    return LocalTraining(name, environment, stream, raise_faults=raise_faults)
+    return LocalTraining(name, environment, stream, raise_faults=raise_faults, here=here)
 
 
 def spec(benchmark: str, **options: Any) -> TaskSpec:
@@ -120,9 +123,9 @@ class LocalTraining:
         stream: TrainingStream,
         *,
         raise_faults: bool,
-        worlds: Worlds | None = None,
+        here: Environment | None = None,
     ) -> None:
-        """`worlds` are the environment's, if they can be drawn."""
+        """`here` is the environment, if this process plays it: Worlds, if they can be drawn."""
         self.calls = self._calls()
         self._name = name
         self._environment = environment
@@ -130,7 +133,7 @@ class LocalTraining:
         self._first = 0  # the number of each slot's first episode
         self._copied = ""  # equal texts mark copies of an environment; set once the seed is chosen
         self._raise_faults = raise_faults
-        self._worlds = worlds
+        self._here = here
         self._is_rendered = False  # the program asked for a picture
         self._last: dict[int, Picture | None] = {}  # of the slots' last episodes
         self._has_succeeded: dict[int, bool] = {}  # by slot, the episode that ended last
@@ -161,10 +164,14 @@ class LocalTraining:
         _PLAYED[self._copied] += 1
 
     def succeeded(self, slot: int) -> bool | None:
-        """Whether a slot's episode that ended last did; None unless success is what is judged."""
+        """Whether a slot's episode that ended last did.
+
+        None unless success is what is judged, or an environment of this process has reported it.
+        """
         plan = self._stream.plan
         is_judged = EVALUATED_BY in plan.parameters and not plan.is_by_return
-        return self._has_succeeded.get(slot, False) if is_judged else None
+        is_known = is_judged or getattr(self._here, "reports_success", False)
+        return self._has_succeeded.get(slot, False) if is_known else None
 
     def picture(self, slot: int, *, is_over: bool) -> Picture:
         """A slot's episode as it is now, or the last moment of one that is over.
@@ -181,8 +188,8 @@ class LocalTraining:
         return picture
 
     def _render(self, slot: int) -> Picture | None:
-        assert self._worlds is not None, "it was made to draw"
-        return render_world(self._worlds.world(slot))
+        assert isinstance(self._here, Worlds), "it was made to draw"
+        return render_world(self._here.world(slot))
 
     def _calls(self) -> Generator[Numbered, Reply | None, str]:
         environment = self._environment

@@ -95,6 +95,8 @@ class GymnasiumWorld:
         self._observations, self._actions = observations, actions
         self._env: Any = None  # made at the first start
         self._episode: Episode | None = None
+        self.reports_success = False
+        """Whether a step's `info` has had a flag of success, true or false."""
 
     def start(self, cell: Cell) -> Arrays:
         """Begin the cell's episode. Raises UsageError; the previous episode then goes on."""
@@ -148,7 +150,10 @@ class GymnasiumWorld:
             answer = _parts("step", answer)
         observation, reward, terminated, truncated, info = answer
         live.steps += 1
-        success = bool(info) and _success(info)
+        flag = _success(info) if info else None
+        if flag is not None:
+            self.reports_success = True
+        success = flag is True
         if type(terminated) is not bool:  # few steps pay for the call
             terminated = conforming_flag("terminated", terminated)
         if type(truncated) is not bool:
@@ -243,13 +248,10 @@ def _parts(routine: str, answer: Any) -> Any:
     return answer
 
 
-def _success(info: Mapping[str, Any]) -> bool:
-    """The success flag, if the environment has one; Gymnasium has no standard name for it.
-
-    A flag that is absent or None counts as no success.
-    """
-    if not info or (info.get("is_success") is None and info.get("success") is None):
-        return False
+def _success(info: Mapping[str, Any]) -> bool | None:
+    """The success flag; None if it is absent or None. Gymnasium has no standard name for it."""
+    if info.get("is_success") is None and info.get("success") is None:
+        return None
     flags = {
         name: conforming_flag(f"info[{name!r}]", info[name])
         for name in _SUCCESS

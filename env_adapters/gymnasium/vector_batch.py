@@ -73,6 +73,7 @@ class Batch(Environment):
         self._is_fresh = True  # nothing was played in it
         self.max_slots = 0 if make else int(env.num_envs)
         self.tells_success = bool(getattr(env.unwrapped, "tells_success", False))
+        self.reports_success = self.tells_success
         self._observations = Tensors("observation", env.single_observation_space)
         self._actions = Tensors("action", env.single_action_space)
         if texts := {**self._observations.texts, **self._actions.texts}:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback, StopTrainingOnRewardThreshold
 from stable_baselines3.common.env_util import make_vec_env
@@ -26,7 +28,7 @@ from reglue.errors import (
     NotAnAgent,
     UnknownName,
 )
-from reglue_bench.sb3 import EvalCallback
+from reglue_bench.sb3 import EvalCallback, VecEnv
 from tests.error_facts import raises
 
 NAME = "evaluate:gymnasium:CartPole-v1"
@@ -170,6 +172,71 @@ def test_an_environment_of_gymnasium_is_taken_as_it_is(benchmark: Callable[[], o
     model().learn(64, callback=watching)
     assert watching.last_result is not None
     assert watching.last_result.coverage.cells_completed == 2
+
+
+class Guess(gymnasium.Env[Any, Any]):
+    """Three guesses; the first 1 is a success, which `info` has under the name `key`."""
+
+    observation_space = gymnasium.spaces.Box(-1, 1, (1,), np.float32)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def __init__(self, key: str = "is_success") -> None:
+        self.key = key
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.left = 3
+        return np.zeros(1, np.float32), {}
+
+    def step(self, action: Any) -> Any:
+        self.left -= 1
+        info = {self.key: bool(action)}
+        return np.zeros(1, np.float32), 0.0, bool(action), self.left == 0, info
+
+
+class Guesses(SyncVectorEnv):
+    tells_success = True
+
+    def __init__(self, num_envs: int = 1, key: str = "is_success") -> None:
+        super().__init__([lambda: Guess(key)] * num_envs, autoreset_mode=AutoresetMode.DISABLED)
+
+
+@pytest.mark.parametrize(
+    ("where", "key", "rate"),
+    [
+        (Guess, "is_success", [True, False]),
+        (f"{__file__}:Guess", "success", [True, False]),
+        (f"evaluate:{__file__}:Guess", "is_success", [True, False]),
+        (Guesses, "success", [True, False]),
+        (Guess, "solved", []),
+    ],
+    ids=["class", "name", "judged by return", "vector", "without a flag"],
+)
+def test_sb3_learns_of_the_success_that_an_environment_reports(
+    where: object, key: str, rate: list[bool]
+) -> None:
+    with closing(VecEnv(where, 2, environment_args={"key": key})) as envs:
+        trained = model(envs)
+        trained.learn(0)  # sets up the buffers
+        infos: list[Any] = []
+        envs.reset()
+        for _ in range(3):
+            *_, ended, infos = envs.step(np.array([1, 0]))
+            trained._update_info_buffer(infos, ended)
+        found = list(trained.ep_success_buffer)
+    assert sorted(found) == sorted(3 * rate[:1] + rate[1:])
+
+
+def test_sb3_logs_the_success_rate_of_an_own_environment(tmp_path: Path) -> None:
+    with closing(VecEnv(Guess, 2)) as envs:
+        trained = model(envs)
+        trained.set_logger(configure(str(tmp_path), ["csv"]))
+        trained.learn(256)
+        trained.logger.close()
+    with (tmp_path / "progress.csv").open() as file:
+        rates = [float(row["rollout/success_rate"]) for row in csv.DictReader(file)]
+    assert len(rates) == 2
+    assert all(0 < rate <= 1 for rate in rates)
 
 
 def test_a_wrong_name_shows_before_the_training() -> None:

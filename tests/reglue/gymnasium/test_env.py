@@ -157,8 +157,8 @@ class Reaches(Walk):
 
 
 @pytest.mark.parametrize("kind", ["multi-task:", "evaluate:", ""])
-def test_success_is_told_where_it_is_judged(kind: str) -> None:
-    """By the key that Stable-Baselines3 logs; an environment alone may never tell of it."""
+def test_success_is_told_where_it_is_judged_or_reported(kind: str) -> None:
+    """By the key that Stable-Baselines3 logs."""
     with closing(make(f"{kind}{__file__}:Reaches")) as env:
         found = []
         for action, steps in ((2, 3), (1, 4)):
@@ -166,8 +166,14 @@ def test_success_is_told_where_it_is_judged(kind: str) -> None:
             infos = [env.step(action)[4] for _ in range(steps)]
             assert infos[:-1] == [{}] * (steps - 1)
             found.append(infos[-1])
-    told = [{"is_success": True}, {"is_success": False}]
-    assert found == (told if kind == "multi-task:" else [{}, {}])
+    assert found == [{"is_success": True}, {"is_success": False}]
+
+
+@pytest.mark.parametrize("kind", ["evaluate:", ""])
+def test_an_environment_that_never_reports_success_has_not_failed(kind: str) -> None:
+    with closing(make(f"{kind}{__file__}:Walk")) as env:
+        env.reset()
+        assert [env.step(2)[4] for _ in range(3)] == [{}] * 3
 
 
 # Pictures.

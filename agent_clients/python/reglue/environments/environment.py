@@ -282,6 +282,11 @@ class Worlds(Environment):
     def standardizes(self) -> bool:
         return self._suite.standardizes
 
+    @property
+    def reports_success(self) -> bool:
+        """Whether a world's environment has reported success, or that there was none, so far."""
+        return any(getattr(world, "reports_success", False) for world in self._worlds.values())
+
     def env_init(self, slots: int) -> TaskSpec:
         self._close_worlds()
         self._is_open = True

@@ -27,8 +27,8 @@ class GlueEnv(gymnasium.Env[Any, Any]):
     the training seed of episodes that are played here; later, and at a glue, `reset(seed=…)` seeds
     `np_random` alone. `info` has the `phase` and the `start_seed` of an episode that begins,
     `clipped` if the last action lay out of its bounds, `void` if the environment failed,
-    `cut_off` if the glue ended the episode for another one, and at an end `is_success`, where a
-    benchmark that is judged by success is played here.
+    `cut_off` if the glue ended the episode for another one, and at an end `is_success`, where the
+    episodes are played here and the benchmark is judged by success, or the environment reports it.
 
     A copy, by pickle too, begins anew with the same arguments; a session cannot be copied.
 

@@ -24,8 +24,8 @@ class VecEnv(vec_env.VecEnv):  # type: ignore[misc] # SB3 is large, and mypy doe
 
     Its infos have what SB3's Monitor says of an episode that ends (`episode`: return `r`, length
     `l` and seconds `t`), so that SB3 logs the mean return and length; `is_success`, where success
-    is what is judged; `terminal_observation` and `TimeLimit.truncated`. SB3's wrappers of vectors
-    fit around it. `envs` is the GlueVectorEnv.
+    is judged or the environment reports it; `terminal_observation` and `TimeLimit.truncated`.
+    SB3's wrappers of vectors fit around it. `envs` is the GlueVectorEnv.
     """
 
     def __init__(self, where: object = None, num_envs: int | None = None, **options: Any) -> None:

@@ -76,7 +76,7 @@ class LocalGlue(Protocol):
         """Set the training seed before the first episode, unless it is None."""
 
     def succeeded(self, slot: int) -> bool | None:
-        """Whether a slot's episode that ended last succeeded; None if success is not judged."""
+        """Whether a slot's episode that ended last succeeded; None if that is not known."""
 
     def picture(self, slot: int, *, is_over: bool) -> Any:
         """(height, width, 3) uint8. Raises UsageError."""

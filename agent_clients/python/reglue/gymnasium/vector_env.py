@@ -95,7 +95,8 @@ class GlueVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
         return self._session.evaluate(policy)
 
     def succeeded(self, slot: int) -> bool | None:
-        """Whether a slot's episode that ended last succeeded; None unless success is judged here.
+        """Whether a slot's episode that ended last succeeded; None unless success is judged or
+        reported here.
 
         Not an info: some loops want the same keys in all of them.
         """
