@@ -121,7 +121,18 @@ def read_bakeoff(path: Path, hosting: Mapping[str, object]) -> list[Entrant]:
         ]
     if seeds is None:
         return entrants
-    return [run for each in entrants for run in _over_seeds(path, each, seeds)]
+    runs, tables = list[Entrant](), dict[str, str]()  # tables: of each run, by its name
+    for each in entrants:
+        for run in _over_seeds(path, each, seeds):
+            other = tables.setdefault(run.name, each.name)
+            if other != each.name:
+                raise UsageError(
+                    path,
+                    got=f"[agents.{other}] and [agents.{each.name}] with a run called {run.name}",
+                    wanted="another name for one of them",
+                )
+            runs.append(run)
+    return runs
 
 
 def _over_seeds(path: Path, entrant: Entrant, seeds: int) -> Iterable[Entrant]:

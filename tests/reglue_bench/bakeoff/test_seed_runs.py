@@ -219,6 +219,20 @@ def test_an_agent_that_no_training_seed_changes_plays_once(tmp_path: Path) -> No
     assert {each.submission for each in found} == {"told", "same"}
 
 
+@pytest.mark.parametrize("names", [["a", "a-seed-1"], ["a-seed-1", "a"]])
+def test_an_agent_called_as_a_run_of_another_is_refused(
+    names: list[str], tmp_path: Path, say: Say
+) -> None:
+    told = {"a": 'agent_args = { checkpoint = "{training_seed}.npz" }'}
+    tables = [agent(name, more=told.get(name, "")) for name in names]
+    path = write(tmp_path, *tables, benchmark=BENCHMARK + "training_seeds = 2\n")
+    with raises(UsageError, *[f"[agents.{name}]" for name in names], "a-seed-1"):
+        read_bakeoff(path, {})
+    refused = say("bakeoff", path, "--out", tmp_path / "out")
+    assert refused.returncode == 2
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_token_is_of_one_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAR", "a" * 32)
     far = '[agents.far]\nwait = true\ntoken_env = "FAR"\n'
