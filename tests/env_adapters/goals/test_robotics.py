@@ -23,6 +23,7 @@ from env_adapters.mujoco import IntegrationState
 from reglue.errors import BadArgument, MissingExtra, UnknownName, UsageError
 from reglue.messages.agent_messages import Phase
 from reglue.messages.environment_messages import Cell
+from tests.env_adapters import dm_control
 from tests.env_adapters.goals.goal_programs import answer
 from tests.error_facts import raises
 
@@ -36,7 +37,8 @@ WITH_GOALS = [
     "HandReach-v3",
     "HandManipulateBlock-v1",
 ]
-WITHOUT = ["FrankaKitchen-v1", "AdroitHandHammer-v1", "dm_control/cartpole-swingup-v0"]
+DM_CONTROL = "dm_control/cartpole-swingup-v0"
+WITHOUT = ["FrankaKitchen-v1", "AdroitHandHammer-v1", *[DM_CONTROL] * dm_control.IS_INSTALLED]
 ATARI = "ALE/Pong-v5"
 
 
@@ -240,8 +242,8 @@ def test_an_unknown_id_lists_the_near_ones() -> None:
     [
         ("FetchReach-v4", "gymnasium_robotics", "robotics"),
         ("ALE/Pong-v5", "ale_py", "atari"),
-        ("dm_control/cartpole-swingup-v0", "shimmy", "dm-control"),
-        ("dm_control/cartpole-swingup-v0", "dm_control", "dm-control"),
+        pytest.param(DM_CONTROL, "shimmy", "dm-control", marks=dm_control.INSTALLED),
+        pytest.param(DM_CONTROL, "dm_control", "dm-control", marks=dm_control.INSTALLED),
     ],
 )
 def test_without_its_package_the_extra_is_named(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import closing
 from types import SimpleNamespace
 from typing import Any
@@ -14,13 +13,11 @@ from env_adapters.gymnasium import Gymnasium
 from env_adapters.gymnasium.task_spec import _steps_until
 from reglue.messages.agent_messages import Phase
 from reglue.messages.environment_messages import Cell
+from tests.env_adapters import dm_control
 
 PONG = "ALE/Pong-v5"
 ARCADE = "env_adapters.arcade:Reglue/Arcade-v0"
 LENGTH = "max_episode_length"
-DM_CONTROL = pytest.mark.skipif(
-    sys.version_info >= (3, 13), reason="there is no dm_control for this Python"
-)
 
 
 def steps_of(name: str, options: dict[str, Any]) -> tuple[int, int]:
@@ -43,8 +40,8 @@ def steps_of(name: str, options: dict[str, Any]) -> tuple[int, int]:
         (PONG, {"max_num_frames_per_episode": 102}, 26),  # four frames a step
         (PONG, {"max_num_frames_per_episode": 100, "frameskip": 7}, 15),
         (PONG, {"max_num_frames_per_episode": 100, "max_episode_steps": 9}, 9),
-        pytest.param("dm_control/cartpole-balance-v0", {}, 1000, marks=DM_CONTROL),
-        pytest.param("dm_control/reach_site_features-v0", {}, 250, marks=DM_CONTROL),
+        pytest.param("dm_control/cartpole-balance-v0", {}, 1000, marks=dm_control.INSTALLED),
+        pytest.param("dm_control/reach_site_features-v0", {}, 250, marks=dm_control.INSTALLED),
         ("MountainCar-v0", {}, 200),
         (ARCADE, {"config": {"meta": {LENGTH: 30}}}, 30),
     ],
@@ -64,7 +61,7 @@ def test_where_chance_skips_frames_an_episode_may_be_shorter() -> None:
     ("name", "options"),
     [
         (PONG, {"max_num_frames_per_episode": 0}),
-        pytest.param("dm_control/lqr-lqr_2_1-v0", {}, marks=DM_CONTROL),
+        pytest.param("dm_control/lqr-lqr_2_1-v0", {}, marks=dm_control.INSTALLED),
         (ARCADE, {"config": {"meta": {LENGTH: {"distribution": "uniform", "low": 1, "high": 9}}}}),
     ],
 )
