@@ -38,6 +38,16 @@ INCLUDED = {
 }
 """Path in the repository -> path in the site. A folder stands for all files in it."""
 
+BOOSTS = {
+    "tutorials/": 1.5,
+    "explanation/coverage": 0.25,
+    "explanation/scaling": 0.25,
+    "explanation/speed": 0.25,
+    "explanation/": 0.75,
+    "reference/": 0.25,
+}
+"""How much a page's words weigh in the search, by how its path begins; those of guides weigh 1."""
+
 _SOURCES = {page: source for source, page in INCLUDED.items()}
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?!\w+:|#)([^)\s]+)\)")
@@ -58,14 +68,14 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Let links lead to pages; let lists below text, and fences such as ```hex reward, be read.
 
-    The search leaves out decisions: they say why, and readers ask how. It finds guides before
-    what each name means.
+    The search leaves out decisions: they say why, and readers ask how.
     """
     here = page.file.src_uri
     if here.startswith("decisions/"):
         page.meta["search"] = {"exclude": True}
-    elif here.startswith("reference/"):
-        page.meta["search"] = {"boost": 0.5}
+    else:
+        boost = next((each for start, each in BOOSTS.items() if here.startswith(start)), 1)
+        page.meta["search"] = {"boost": boost}
     source = _SOURCES.get(here, f"docs/{here}")
 
     def link(found: re.Match[str]) -> str:

@@ -19,18 +19,29 @@ from docs._hooks.offline import WORKER
 from tests.repository.pages import ROOT
 
 FIRST = {
-    "how-to/evaluate-a-policy.html": ["lstm", "recurrent", "stochastic", "evaluate_policy"],
+    "how-to/evaluate-a-policy.html": [
+        *("lstm", "recurrent", "stochastic", "evaluate_policy", "evaluate on my environment"),
+    ],
     "how-to/log-scores.html": ["wandb", "tensorboard", "mlflow", "pandas", "jupyter", "notebook"],
-    "how-to/evaluate-while-training.html": ["optuna", "hyperparameter"],
-    "how-to/compare-algorithms.html": ["compare algorithms"],
-    "how-to/paper.html": ["paper", "cite"],
-    "how-to/cluster.html": ["slurm"],
+    "how-to/evaluate-while-training.html": [
+        *("evaluate during training", "optuna", "hyperparameter"),
+    ],
+    "how-to/stable-baselines3.html": ["evaluate my SB3 model", "success rate SB3"],
+    "how-to/compare-algorithms.html": ["compare algorithms", "compare checkpoints"],
+    "how-to/paper.html": ["paper", "numbers for a paper", "LaTeX", "cite"],
+    "how-to/cluster.html": ["slurm", "ray", "several machines"],
+    "how-to/metaworld.html": ["ML10"],
+    "how-to/goals.html": ["hidden goals"],
+    "how-to/datasets.html": ["make a dataset", "minari"],
+    "how-to/clients/cpp.html": ["agent in C++"],
+    "how-to/clients/julia.html": ["agent in Julia"],
     "how-to/troubleshooting.html": ["troubleshooting", "macOS", "Windows", "hangs"],
     "how-to/seeds-and-episodes.html": ["how many seeds"],
     "how-to/replay.html": ["save video", "film"],
     "gallery.html": ["gallery", "behaviour cloning"],
-    "tutorials/first-environment.html": ["custom environment"],
+    "tutorials/first-environment.html": ["custom environment", "my own environment"],
     "tutorials/first-meta-learner.html": ["meta-learning", "agent that adapts"],
+    "explanation/statistics.html": ["confidence interval", "success rate interval"],
 }
 _PATIENCE_MS = 60_000  # the browser makes the index
 

@@ -24,7 +24,7 @@ _HEAD = """# Scaling
 
 Written by `make scaling`, which measures all of it again in about a quarter of an hour;
 `build/speed/scaling.json` has every sample then.
-[Play on a cluster](../../../docs/how-to/cluster.md) tells how to use one.
+[Play on several machines](../../../docs/how-to/cluster.md) tells how to use one.
 
 A run has one **coordinator**: the command itself. It deals shards to processes, which play them,
 and writes what comes back to one ledger. So nodes make a run faster until it has too few shards, or
