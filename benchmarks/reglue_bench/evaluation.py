@@ -72,13 +72,14 @@ def evaluate(  # noqa: PLR0913 - what people say of an evaluation
     The random generators that this process shares (Python's, NumPy's, PyTorch's) are afterwards as
     they were before, whatever was drawn.
 
-    >>> import numpy as np
-    >>> import reglue
-    >>> def lean(observations):  # (rows, 4)
-    ...     return (observations[:, 2] + 0.5 * observations[:, 3] > 0).astype(int)
-    >>> result = reglue.evaluate("evaluate:gymnasium:CartPole-v1", lean, num_episodes=3)
-    >>> result.mean_return
-    500.0
+    Examples:
+        >>> import numpy as np
+        >>> import reglue
+        >>> def lean(observations):  # (rows, 4)
+        ...     return (observations[:, 2] + 0.5 * observations[:, 3] > 0).astype(int)
+        >>> result = reglue.evaluate("evaluate:gymnasium:CartPole-v1", lean, num_episodes=3)
+        >>> result.mean_return
+        500.0
 
     Args:
         benchmark: A name as on the command line: `"evaluate:gymnasium:CartPole-v1"`, `"MT10"`,

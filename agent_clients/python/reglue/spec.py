@@ -187,10 +187,11 @@ class TensorSpec:
         Box without bounds are normal, those with one bound exponential from that bound. Source:
         Gymnasium's `Box.sample`.
 
-        >>> import numpy as np
-        >>> tensor = TensorSpec("action", "int64", (3,), Discrete(5))
-        >>> tensor.sample(np.random.default_rng(0))
-        array([4, 3, 2])
+        Examples:
+            >>> import numpy as np
+            >>> tensor = TensorSpec("action", "int64", (3,), Discrete(5))
+            >>> tensor.sample(np.random.default_rng(0))
+            array([4, 3, 2])
         """
         match self.domain:
             case Discrete(n, start):
