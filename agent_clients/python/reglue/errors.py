@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import TypeVar
 
 _SETTING = re.compile("\ue000(\\w+)(?: ([^\ue001]*))?\ue001")
-"""What `setting` writes, between two characters of private use."""
+"""The output of `setting`, between two characters of private use."""
 
 
 def setting(name: str, value: object = None) -> str:
@@ -135,7 +135,7 @@ def printable(text: str) -> str:
 
 
 def hidden_in(text: str) -> str:
-    """What a message adds of a text that is wrong and holds what `printable` removes; or ""."""
+    """The end of a message about a text that holds what `printable` removes; else ""."""
     if printable(text) == text:
         return ""
     return "; what was given holds invisible characters, such as a byte order mark of an editor"
@@ -145,7 +145,7 @@ _MOST_KNOWN = 60  # names that a message lists
 
 
 def suggestion(got: str, known: Iterable[str]) -> str:
-    """What to write instead of `got`: the `known` names like it, or the first of them."""
+    """Advice in place of `got`: the `known` names like it, or the first of them."""
     known = sorted(known)
     near = difflib.get_close_matches(got, known, n=5, cutoff=0.5)
     if near:
@@ -452,7 +452,7 @@ class EnvironmentTimeout(EnvironmentFault):
 
 
 class NotVerified(ReglueError):
-    """What was played, signed or committed to is not what is shown now."""
+    """Something that was played, signed or committed to differs from what is shown now."""
 
 
 class TranscriptDamaged(NotVerified):

@@ -290,7 +290,7 @@ def _crossed(low: Sequence[float], high: Sequence[float]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TaskSpec:
-    """What all episodes of a session have in common: RL-Glue's task_specification."""
+    """Properties that all episodes of a session share: RL-Glue's task_specification."""
 
     observations: tuple[TensorSpec, ...]
     actions: tuple[TensorSpec, ...]

@@ -67,6 +67,6 @@ def _authors(trace: TracebackException, ours: tuple[str, ...]) -> list[FrameSumm
 
 
 def _folders() -> tuple[str, ...]:
-    """Where our packages are, as far as they are loaded."""
+    """The folders of our packages that are loaded."""
     files = [getattr(sys.modules.get(name), "__file__", None) for name in _PACKAGES]
     return tuple(os.path.dirname(file) + os.sep for file in files if file)  # noqa: PTH120 - a text

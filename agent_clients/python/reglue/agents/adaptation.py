@@ -48,7 +48,7 @@ def agent_of(candidate: object) -> Agent:
 
 
 _STEPS = ("agent_start", "agent_step", "agent_end")
-"""What `turn` calls, unless an agent has its own."""
+"""The methods that `Agent.turn` calls; an agent with a `turn` of its own needs none."""
 
 _ROUTINES = (
     "agent_init agent_freeze agent_message agent_cleanup adapt_begin adapt turn check_task".split()

@@ -111,7 +111,7 @@ class ModelAgent(Agent):
         return name != _MASK or not self._takes_masks or name in _entries(self.model)
 
     def _observation(self, rows: Arrays) -> Any:
-        """What the model sees of a turn: an array, or a dict if its space is one."""
+        """The model's input in a turn: an array, or a dict if its observation space is one."""
         seen = {name: each for name, each in rows.items() if self._sees(name)}
         is_one = len(seen) == 1 and not _entries(self.model)
         observation = next(iter(seen.values())) if is_one else seen

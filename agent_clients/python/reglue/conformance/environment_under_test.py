@@ -30,7 +30,7 @@ from reglue.spec import Array, Arrays, TaskSpec, TensorSpec
 _DEFAULT = TaskSpec((TensorSpec("observation", "float64"),), (TensorSpec("action", "float64"),))
 
 _EARNED = (TensorSpec("/reward", "float64"), TensorSpec("/success", "bool"))
-"""What a memory makes after the observations."""
+"""Tensors that a memory makes after the observations."""
 
 _STATE = struct.Struct("<5sIIII??")
 _SEED = struct.Struct("<6sI")
@@ -200,7 +200,7 @@ class _Episode:
 
     @staticmethod
     def from_bytes(state: bytes) -> _Episode:
-        """What `to_bytes` gave. Raises UnknownKey for other bytes."""
+        """The episode of bytes that `to_bytes` gave. Raises UnknownKey for other bytes."""
         if len(state) != _STATE.size or not state.startswith(b"state"):
             raise UnknownKey(got=f"{len(state)} bytes", wanted="what env_get_state gave")
         return _Episode(*_STATE.unpack(state)[1:])

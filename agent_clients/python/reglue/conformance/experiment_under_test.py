@@ -31,7 +31,7 @@ from reglue.messages.experiment_messages import Counts, Tasks
 from reglue.spec import Array, TaskSpec, TensorSpec
 
 _REWARD = TensorSpec("/reward", "float64")
-"""What an agent's half step has after the observations."""
+"""The tensor after the observations in an agent's half step."""
 
 _NOTHING = TaskSpec((TensorSpec("nothing", "bool"),), (TensorSpec("nothing", "bool"),))
 """Before RL_init; routines that show observations are refused then."""
@@ -157,7 +157,7 @@ class ConformanceExperiment:
 
 
 def _parted(text: str) -> tuple[str, _Goal]:
-    """What comes before `of VARIANT TASK`, and that goal."""
+    """The part before `of VARIANT TASK`, and that goal."""
     before, has_goal, goal = f" {text}".partition(" of ")
     if not has_goal:
         return text, {}
@@ -166,7 +166,7 @@ def _parted(text: str) -> tuple[str, _Goal]:
 
 
 def _rows(tensors: Sequence[TensorSpec], memory: int, slots: Sequence[int]) -> dict[str, Array]:
-    """What the rule makes of each slot's memory: `memory` and the slot's number."""
+    """Values by the rule for each slot, whose memory is `memory` plus the slot's number."""
     return elements(np.array([(memory + slot) % 2**32 for slot in slots], np.uint32), tensors)
 
 

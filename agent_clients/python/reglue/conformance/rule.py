@@ -57,7 +57,7 @@ def draw(memory: Uint32s, numbers: Uint32s) -> Uint32s:
 
 
 def elements(memory: Uint32s, tensors: Sequence[TensorSpec]) -> dict[str, Array]:
-    """What each slot's memory makes of `tensors`: name -> (rows, *shape)."""
+    """Values of `tensors` by each slot's memory: name -> (rows, *shape)."""
     made, first = {}, 0
     for tensor in tensors:
         values = np.empty((len(memory), tensor.size), tensor.dtype)

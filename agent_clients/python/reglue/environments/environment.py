@@ -49,7 +49,7 @@ _MOST_CHARACTERS = 4096  # of a fault's text: the protocol's limit
 
 @dataclass(frozen=True, slots=True)
 class Earned:
-    """What `env_step` returns: rows in the order of its slots. Flags may be one for all."""
+    """The result of `env_step`: rows in the order of its slots. Flags may be one for all."""
 
     rewards: npt.ArrayLike  # (P,), task units, finite
     observations: Mapping[str, npt.ArrayLike]  # name -> (P, *shape)
@@ -83,7 +83,7 @@ class Environment:
     spec: TaskSpec
 
     max_slots = 0
-    """How many slots it can play at once; 0 means any number."""
+    """The most slots that it can play at once; 0 means any number."""
 
     portable = False
     """True if another process of this environment can set a state from this one."""

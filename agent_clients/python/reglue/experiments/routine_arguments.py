@@ -38,7 +38,7 @@ def slot(value: object) -> int:
 
 
 def slot_count(value: object) -> int:
-    """How many slots to play."""
+    """The number of slots to play."""
     return number("slots", value, least=1, most=MOST_UINT32)
 
 
@@ -62,7 +62,7 @@ def slots(values: object) -> tuple[int, ...]:
 
 
 def goal(task: object, variant: object) -> Goal | None:
-    """What a start plays from now on; None: what it played before. The glue looks for it."""
+    """The goal of a start, which the glue checks; None: the slot's goal stays."""
     if task is None and variant is None:
         return None
     return Goal(

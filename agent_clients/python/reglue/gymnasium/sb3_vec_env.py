@@ -103,7 +103,7 @@ class VecEnv(vec_env.VecEnv):  # type: ignore[misc] # SB3 is large, and mypy doe
         return [indices] if isinstance(indices, int) else list(indices)
 
     def _end(self, slot: int, info: dict[str, Any], *, truncated: bool) -> dict[str, Any]:
-        """What SB3 reads at the end of an episode."""
+        """The infos that SB3 reads at the end of an episode."""
         episode = {
             "r": round(float(self._returns[slot]), 6),
             "l": int(self._lengths[slot]),

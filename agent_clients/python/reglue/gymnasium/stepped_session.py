@@ -135,7 +135,7 @@ class SteppedSession:
         return None if self._local is None else self._local.succeeded(slot)
 
     def picture(self, slot: int) -> Any:
-        """What the program sees of a slot, (height, width, 3) uint8. Raises UsageError."""
+        """The picture that a slot shows, (height, width, 3) uint8. Raises UsageError."""
         assert self._local is not None, "only local sessions can render"
         return self._local.picture(slot, is_over=not self.acts[slot])
 

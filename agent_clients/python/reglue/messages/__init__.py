@@ -1,1 +1,1 @@
-"""What peers say to each other, as values."""
+"""Messages between the glue and its peers, as values."""

@@ -1,4 +1,4 @@
-"""What the glue says to an agent, and what the agent answers.
+"""Calls of the glue to an agent, and the agent's answers.
 
 The values behind `proto/reglue/v1/agent.proto`, in the order in which a session
 uses them. Every array has one row a slot.
@@ -18,7 +18,7 @@ from reglue.spec import Arrays, TaskSpec
 
 
 class Phase(enum.IntEnum):
-    """What episodes are for; numbered as on the wire."""
+    """The purpose of episodes; numbered as on the wire."""
 
     TRAIN = 1
     ADAPT = 2
@@ -26,7 +26,7 @@ class Phase(enum.IntEnum):
 
 
 class EndKind(enum.IntEnum):
-    """How an episode ended; numbered as on the wire."""
+    """The way an episode ended; numbered as on the wire."""
 
     TERMINATED = 1  # the task ended: do not bootstrap
     TRUNCATED = 2  # time ran out: bootstrap from the last observation
@@ -34,7 +34,7 @@ class EndKind(enum.IntEnum):
 
 
 class ActionFlag(enum.IntFlag):
-    """What the glue did with the action before."""
+    """Flags of the glue's treatment of the previous action."""
 
     DEFAULTED = 1  # no action came in time; a default was played
     CLIPPED = 2  # the action was outside its bounds
@@ -157,7 +157,7 @@ class Refusal:
 
 
 INTERRUPTED = "interrupted"
-"""What a peer says that a signal ends, in its Fault or Farewell."""
+"""The text of a Fault or Farewell from a peer that a signal ends."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What the glue says to an environment, and what the environment answers.
+"""Calls of the glue to an environment, and the environment's answers.
 
 The values behind `proto/reglue/v1/environment.proto`.
 """

@@ -1,4 +1,4 @@
-"""What a benchmark program asks of the glue, and what the glue answers.
+"""Calls of a benchmark program to the glue, and the glue's answers.
 
 The values behind `proto/reglue/v1/experiment.proto`. `slots` that are empty mean all.
 """
@@ -48,7 +48,7 @@ class RLInit:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What a slot plays."""
+    """The task and variant that a slot plays."""
 
     task: str = ""  # empty: the task that the slot plays already
     variant: int = 0
@@ -174,7 +174,7 @@ class Started:
 
 @value
 class Stepped:
-    """What a step earned; one row a slot."""
+    """The result of a step; one row a slot."""
 
     slots: tuple[int, ...]
     rewards: Rewards  # (rows,), task units
@@ -187,7 +187,7 @@ class Stepped:
 
 @dataclass(frozen=True, slots=True)
 class EpisodePlayed:
-    """How the slots' episodes ended; one row a slot; no flag if the limit cut it off."""
+    """The end of each slot's episode; one row a slot; no flag if the limit cut it off."""
 
     slots: tuple[int, ...]
     terminated: Flags
@@ -197,7 +197,7 @@ class EpisodePlayed:
 
 @dataclass(frozen=True, slots=True)
 class Tasks:
-    """What the environment can play."""
+    """The tasks that the environment can play."""
 
     variants: Mapping[str, int]  # task -> its number of variants, in the environment's order
 
@@ -221,7 +221,7 @@ class SnapshotKey:
 
 @dataclass(frozen=True, slots=True)
 class Acted:
-    """What the agent chose; name -> (rows, *shape)."""
+    """The agent's choices; name -> (rows, *shape)."""
 
     slots: tuple[int, ...]
     actions: Arrays
@@ -264,4 +264,4 @@ Answer: TypeAlias = (
     | TextMessage
     | RoutineDone
 )
-"""What a routine returns; refusals and faults are raised."""
+"""The result of a routine; refusals and faults are raised."""

@@ -23,7 +23,7 @@ Policy: TypeAlias = Callable[[Any], Any]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a policy returned for one observation of each environment."""
+    """The result of a policy for one observation of each environment."""
 
     actions: Any  # for the environment
     arrays: dict[str, Array]  # (env, …), by name: `action`, and what else it returned

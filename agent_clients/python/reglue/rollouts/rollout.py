@@ -20,7 +20,7 @@ FIRST_FRAME: Mapping[str, float] = {
     "timestep": 0,
     "cumulated_reward": 0.0,
 }
-"""What comes with the first observation of an episode."""
+"""Entries beside the first observation of an episode."""
 
 _ALIGNMENT = 64  # bytes: JAX reads arrays without a copy if they begin at a multiple of it
 

@@ -1,4 +1,4 @@
-"""What `reglue join` does with its flags: make a peer, and play its session."""
+"""The work of `reglue join`: make a peer from its flags, and play its session."""
 
 from __future__ import annotations
 

@@ -227,7 +227,7 @@ def _while_loading(code: str, target: str) -> Iterator[None]:
 
 
 def called_like_libraries(error: BaseException) -> str:
-    """What to know of an error if files of the user's are imported in place of libraries; or ""."""
+    """A hint if the user's own files are imported in place of libraries; else ""."""
     named = re.findall(r"module '(\w+)", str(error))  # also those that are gone, as they failed
     loaded = {name: getattr(each, "__file__", None) for name, each in [*sys.modules.items()]}
     users = [each for each in sys.path if each in _USERS]
@@ -270,7 +270,7 @@ def _find(module: ModuleType, attribute: str) -> Callable[..., Any]:
 
 
 def _near_files(path: Path, ending: str = "") -> str:
-    """What to write instead of the file `path`: those in its folder with that ending."""
+    """Advice in place of the file `path`: the files in its folder with that ending."""
     if not path.parent.is_dir():
         return f"there is no folder {path.parent} either"
     files = [file for file in path.parent.iterdir() if file.is_file()]

@@ -1,4 +1,4 @@
-"""What holds while a command loads the modules that it works with."""
+"""Loading of a command's modules: a note on the terminal, Ctrl-C, and missing modules."""
 
 from __future__ import annotations
 

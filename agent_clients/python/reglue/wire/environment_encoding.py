@@ -242,7 +242,7 @@ def decode_played(message: pb.Played, play: Play, spec: TaskSpec) -> Played:
 
 
 def _faults(faults_sent: Sequence[pb.SlotFault], play: Play) -> dict[int, str]:
-    """What went wrong, by slot."""
+    """Faults by slot, as texts. Raises BadReply for slots that were not asked."""
     expected = {*play.slots.tolist(), *play.starts}
     if len(faults_sent) > len(expected):
         got = f"{len(faults_sent)} faults"

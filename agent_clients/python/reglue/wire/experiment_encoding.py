@@ -90,7 +90,7 @@ _ANSWERS: Mapping[type, type] = {
     RLAgentStart: Acted,
     RLAgentStep: Acted,
 }
-"""What answers each call; RoutineDone answers the others."""
+"""The type of the answer to each call; RoutineDone answers the others."""
 
 
 def _encode_tasks(tasks: Tasks) -> pb.Tasks:
@@ -300,7 +300,7 @@ def encode_failure(seq: int, error: ReglueError) -> pb.ExperimentReply:
 def decode_answer(
     message: pb.ExperimentReply, call: ExperimentCall, spec: TaskSpec | None
 ) -> Answer:
-    """What the routine returned; raises what it raised, and BadReply if it is malformed."""
+    """The result of a routine; raises what the routine raised, and BadReply if it is malformed."""
     answer = _decode_answer(message, call, spec)
     wanted = _ANSWERS.get(type(call), RoutineDone)
     if type(answer) is not wanted:

@@ -39,7 +39,7 @@ def numbered(seq: int) -> bytes:
 
 
 class Layout:
-    """Where the rows are in messages that are otherwise the same, behind their number.
+    """The places of the rows in messages that are the same otherwise, after their number.
 
     Args:
         message: one of them. It is overwritten.
@@ -134,7 +134,7 @@ class Repeats:
         return None if known is None else known[0]
 
     def read(self, message: bytes, at: int) -> tuple[Any, list[Any]] | None:
-        """What the caller keeps of messages like this one, and its rows; None of another one.
+        """The caller's value for messages like this one, and its rows; None if no kind matches.
 
         `at` is where its number ends.
         """

@@ -127,7 +127,7 @@ def _limits(budget: Budget) -> tuple[int | None, ...]:
 
 
 def _tensors(phase: Phase, spec: TaskSpec) -> tuple[TensorSpec, ...]:
-    """What a turn of steps holds."""
+    """The tensors of a turn of steps."""
     return spec.observations if withheld(phase, spec) else (REWARDS, *spec.observations)
 
 

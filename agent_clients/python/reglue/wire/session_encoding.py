@@ -1,4 +1,4 @@
-"""What sessions of all roles share, to and from `session.proto`."""
+"""Messages that sessions of all roles share, to and from `session.proto`."""
 
 from __future__ import annotations
 
