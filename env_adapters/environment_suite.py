@@ -78,7 +78,7 @@ class EnvironmentSuite:
 
 
 def own_slots(environment: Environment) -> int:
-    """How many slots a batch of a size of its own has, which it steps in any case; 0 for others."""
+    """The number of slots of a batch that always steps all of them; 0 for other environments."""
     return environment.max_slots if isinstance(environment, Batch) else 0
 
 

@@ -62,7 +62,8 @@ def makes_one(candidate: object) -> bool:
 
 
 def made_by(make: Any, arguments: Mapping[str, Any], *, called: str) -> Any:
-    """What a class or function, which is `called` so, makes. A `gymnasium.Env` becomes a suite.
+    """The environment that the class or function `make` makes; errors call it `called`. A
+    `gymnasium.Env` becomes a suite.
 
     A required keyword `num_envs` is 1. Raises CannotLoad for arguments that it does not take.
     """

@@ -133,7 +133,7 @@ def _import_quietly(package: str) -> None:
 
 
 def _advice(error: Exception) -> str:
-    """What to install if MuJoCo cannot draw or be loaded; empty for other errors."""
+    """Advice on what to install if MuJoCo cannot draw or be loaded; empty for other errors."""
     is_unloaded = "MUJOCO_GL" in os.environ and "mujoco" not in sys.modules
     return f"; {how_to_draw()}" if is_unloaded or "OpenGL" in str(error) else ""
 

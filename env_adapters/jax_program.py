@@ -26,7 +26,7 @@ class JaxProgram:
         self._programs: dict[tuple[int, ...], Any] = {}
 
     def __call__(self, sizes: tuple[int, ...], *arguments: Any) -> Any:
-        """What it returns for arguments; the same `sizes` say that their shapes are the same."""
+        """Call the function; the same `sizes` mean that the arguments have the same shapes."""
         program = self._programs.get(sizes)
         if program is not None:
             try:
@@ -45,7 +45,7 @@ class JaxProgram:
 
 @dataclass(frozen=True, slots=True)
 class _Lowered:
-    """What is to be compiled: equal to another one of the same text."""
+    """A program to compile: equal to another one of the same text."""
 
     text: bytes  # its digest
     device: str

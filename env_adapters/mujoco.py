@@ -21,7 +21,7 @@ from reglue.errors import BadArgument, UsageError
 Floats = npt.NDArray[np.float64]
 
 _OFF_SCREEN = {"egl": "EGL", "osmesa": "OSMesa"}
-"""What draws without a display, and the library that it needs, the faster one first."""
+"""Ways to draw without a display, and the library that each needs, the faster one first."""
 
 
 class IntegrationState:
@@ -136,7 +136,7 @@ def drawing_without_display() -> Iterator[None]:
 
 
 def how_to_draw() -> str:
-    """What to set and install so that MuJoCo draws without a display."""
+    """Advice on what to set and install so that MuJoCo draws without a display."""
     chosen = os.environ.get("MUJOCO_GL") or "not set"
     return (
         f"MUJOCO_GL is {chosen}, wanted MUJOCO_GL=egl or MUJOCO_GL=osmesa before Python starts, "

@@ -60,7 +60,7 @@ def check_slots(environment: Environment, slots: int = 2) -> None:
 def _second_step(
     environment: Environment, slots: int, *, starts: bool = False, steps: bool = False
 ) -> tuple[bytes, ...] | None:
-    """What slot 0 earns in its second step; None if its episode is over before.
+    """The results of slot 0's second step, as bytes; None if its episode ends before.
 
     Args:
         starts: Begin an episode in slot 1 between its steps, which then steps along.
@@ -93,7 +93,7 @@ def _swaps(environment: Environment, slots: int) -> bool:
 
 
 def _all_slots(environment: Environment, slots: int, shift: int) -> Array:
-    """What each slot earns in its first step, if cell k is in slot k + shift; (slots, numbers)."""
+    """The results of each slot's first step, with cell k in slot k + shift; (slots, numbers)."""
     environment.spec = conforming_spec(environment.env_init(slots)).with_slots(slots)
     task = next(iter(environment.variants))
     cells = {(k + shift) % slots: Cell(task, 0, k + 1, 0, Phase.EVALUATE) for k in range(slots)}

@@ -160,7 +160,7 @@ def _is_way(game: Game) -> bool:
 
 
 def _obstacle(game: Game) -> ConfigError | None:
-    """What makes the maze impossible, or None.
+    """The error of a maze that cannot be played, or None.
 
     Corridors must be as wide as the player and its motion in a step, so that it cannot
     overshoot an opening.

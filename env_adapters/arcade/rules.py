@@ -1,4 +1,4 @@
-"""What moves in a part of a tick, and the points that each event earns."""
+"""Motion in a part of a tick, and the points that each event earns."""
 
 from __future__ import annotations
 

@@ -26,10 +26,10 @@ Rect: TypeAlias = tuple[float, float, float, float]
 """Left, top, right and bottom, in sides of the screen, y downwards."""
 
 TOP, BOTTOM = 0.07, 0.93
-"""Where the bars above and below begin."""
+"""The edges of the bars above and below."""
 
 WALL = 0.03
-"""How thick the walls are."""
+"""The thickness of the walls."""
 
 STAND = 0.88
 """Lower edge of the player at the start."""

@@ -130,14 +130,14 @@ class Section(BaseModel):
 
 
 class Meta(Section):
-    """What the game is, and when it is cut off."""
+    """The game's description and its limit of steps."""
 
     description: str = ""
     max_episode_length: Annotated[int, Within(1, 1_000_000), OR_DRAWN] = 5000  # steps
 
 
 class Actions(Section):
-    """What the player can do; another action is a noop."""
+    """Actions of the player; any other action is a noop."""
 
     up: bool = False
     down: bool = False
@@ -147,7 +147,7 @@ class Actions(Section):
 
 
 class GameElements(Section):
-    """What is in the game. Walls at the sides always are."""
+    """Elements of the game. Walls at the sides are always there."""
 
     top_wall: bool = False
     bottom_wall: bool = False

@@ -107,7 +107,7 @@ _LAMP_WIDTH, _LAMP_PITCH = 12, 16
 
 
 def backdrop(scene: Scene) -> Array:
-    """What does not move: ground, walls and bars, (84, 84, 3) uint8, with a score of 0."""
+    """The ground, walls and bars of the picture, (84, 84, 3) uint8, with a score of 0."""
     game = scene.game
     ground = tinted(game.display_settings.background_color, game.image_settings)
     wall = tinted(game.static_barrier_settings.color, game.image_settings)

@@ -32,7 +32,7 @@ _MOST = 1_000_000
 """Entries, with repeats written out."""
 
 _DEEPEST = 50
-"""How deep schedules and pools may be nested."""
+"""The most levels of nested schedules and pools."""
 
 
 _KEYS = ("pool", "repeat", "interpolate")

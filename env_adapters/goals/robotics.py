@@ -29,7 +29,7 @@ from reglue.errors import BadArgument, UsageError
 from reglue.spec import Array
 
 _DOWN = (1.0, 0.0, 1.0, 0.0)
-"""How Fetch holds its gripper, a quaternion."""
+"""The orientation of Fetch's gripper, a quaternion."""
 
 
 class Family:
@@ -39,10 +39,10 @@ class Family:
     """The name of the success flag in the infos of steps; empty if there is none."""
 
     fixed_because = ""
-    """Why goals cannot be set; empty if they can."""
+    """The reason why goals cannot be set; empty if they can."""
 
     unseen_because = ""
-    """Why a goal cannot be drawn; empty if it can."""
+    """The reason why a goal cannot be drawn; empty if it can."""
 
     def __init__(self, env: Any) -> None:
         """`env` is unwrapped."""

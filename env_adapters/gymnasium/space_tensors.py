@@ -128,7 +128,7 @@ class Tensors:
         ]
 
     def _inner(self, value: Any) -> Iterator[tuple[_Leaf, Any]]:
-        """What each leaf is of a value. Raises NotAnEnvironment."""
+        """The leaves of a value, each with its part of the value. Raises NotAnEnvironment."""
         for leaf in self._leaves:
             inner = value
             try:

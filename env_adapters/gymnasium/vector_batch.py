@@ -65,7 +65,7 @@ def batch_of(candidate: object, arguments: Mapping[str, Any], made_by: object) -
 
 
 class Batch(Environment):
-    """What all kinds share; a kind begins episodes and looks after idle slots."""
+    """The common part of all batches; a subclass begins episodes and handles idle slots."""
 
     def __init__(self, env: Any, make: Make | None) -> None:
         """`make` makes another one of another size; None: `env` is the only one."""
@@ -248,7 +248,7 @@ class SameStepBatch(Batch):
     repeatable = False
 
     def env_start(self, cells: Mapping[int, Cell]) -> Mapping[str, Any]:
-        """What the slots show that have begun by themselves."""
+        """Observations of the slots whose episodes have begun by themselves."""
         at = np.array([*cells], np.intp)
         if not self._has_begun[at].all():
             raise OutOfOrder(
