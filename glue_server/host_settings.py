@@ -74,7 +74,7 @@ class SettingsGroup(BaseModel):
 
 
 class ListenSettings(SettingsGroup):
-    """Where peers connect."""
+    """The addresses for peers, and their reconnection."""
 
     listen: Annotated[
         str,
@@ -110,7 +110,7 @@ class ListenSettings(SettingsGroup):
 
 
 class AccessSettings(SettingsGroup):
-    """Who may connect, and TLS."""
+    """Tokens of peers, and TLS."""
 
     environment_token: Annotated[
         str | None,
@@ -147,16 +147,16 @@ class AccessSettings(SettingsGroup):
     @field_validator("tls_cert", "tls_key", "ca")
     @classmethod
     def _placed(cls, path: Path | None) -> Path | None:
-        """Where it is now: an environment may move this process to another folder."""
+        """The absolute path: an environment may change this process's working directory."""
         return None if path is None else path.absolute()
 
 
 class HostSettings(AccessSettings, ListenSettings):
-    """What a server needs to listen."""
+    """The settings of a server."""
 
 
 class TimeSettings(SettingsGroup):
-    """How long the glue waits."""
+    """Time limits of the glue."""
 
     first_step_timeout: Annotated[Seconds, limit("for init, adapt and the first turn")] = (
         Timeouts.first_step_s
@@ -210,7 +210,7 @@ _WANTED = "Input should be "  # pydantic's words
 
 
 def got_and_wanted(problem: Any) -> tuple[str, dict[str, str]]:
-    """What pydantic found in a value, as errors take it: our own words, or `got` and `wanted`."""
+    """A value's problem by pydantic, as errors take it: our own words, or `got` and `wanted`."""
     message, got = str(problem["msg"]).partition(", unable to parse")[0], problem["input"]
     match problem["type"]:
         case "missing":

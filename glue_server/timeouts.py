@@ -1,4 +1,4 @@
-"""How long the glue waits."""
+"""Time limits of the glue."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Timeouts:
-    """How long an agent or an environment may take, seconds."""
+    """Limits on the time of an agent or an environment, seconds."""
 
     first_step_s: float = 300.0  # init, freeze, adapt, … and the first turn: some compile then
     step_s: float = 60.0  # every other turn

@@ -84,7 +84,7 @@ class ActionChecks:
         return Checked(shaped, clipped, refused)
 
     def default(self, rows: int) -> Checked:
-        """What is played for `rows` slots whose agent is late: see `default_action`."""
+        """The default actions of `rows` slots whose agent is late: see `default_action`."""
         arrays = {
             each.name: np.repeat(default_action(each)[None], rows, axis=0)
             for each in self.spec.actions
@@ -119,7 +119,7 @@ def packed(tensors: Iterable[Array]) -> npt.NDArray[np.uint8]:
 
 
 def unpacked(rows: bytes, tensors: Sequence[TensorSpec]) -> dict[str, Array]:
-    """What `packed` packed: name -> (rows, *shape), in the tensors' dtypes; may be read-only.
+    """The inverse of `packed`: name -> (rows, *shape), in the tensors' dtypes; may be read-only.
 
     Raises ValueError unless it is whole rows.
     """

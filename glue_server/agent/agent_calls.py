@@ -78,7 +78,7 @@ class AgentCalls:
 
     @property
     def hello(self) -> AgentHello:
-        """How the agent describes itself."""
+        """The agent's description of itself."""
         return self._port.hello
 
     def init(self, spec: TaskSpec) -> None:
@@ -166,7 +166,7 @@ class AgentCalls:
         return None
 
     def note_held(self, asked: Slots, held: Collection[int]) -> None:
-        """Which slots of the turn that was answered last the agent holds: their time goes on."""
+        """Note the slots of the last turn answered that the agent holds: their time goes on."""
         self._budget.note_held(asked, held)
 
     def charge(self, seconds: float) -> None:
@@ -181,7 +181,7 @@ class AgentCalls:
             raise
 
     def _more_s(self) -> float:
-        """How long the agent's connection was broken in the time that is up now.
+        """Extra seconds after the time is up: those in which the agent's connection was broken.
 
         In a run that is at most one reconnect window in all: else an agent that breaks its
         connection gains time. If a default action can be played, it is played.

@@ -1,4 +1,4 @@
-"""Where the glue meets an agent: the seam between it and every transport."""
+"""The seam between the glue and an agent, whatever the transport."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ log = logging.getLogger("reglue")
 
 
 MoreTime: TypeAlias = Callable[[], float]
-"""How much longer an answer is waited for whose time is up, seconds; 0: it is late."""
+"""Returns the extra seconds for an answer whose time is up; 0: it is late."""
 
 
 class AgentPort(Protocol):
@@ -31,18 +31,18 @@ class AgentPort(Protocol):
 
     @property
     def hello(self) -> AgentHello:
-        """How the agent describes itself."""
+        """The agent's description of itself."""
 
     @property
     def waited_s(self) -> float:
-        """How long the last answer had been here when it was received: no time of the agent's."""
+        """Seconds between the last answer's arrival and its receipt: no time of the agent's."""
 
     def send(self, call: Call, budget: Budget = UNLIMITED) -> None:
         """Hand over a call that is answered, and what time remains. Raises AgentDisconnected."""
 
     @property
     def owed(self) -> int:
-        """How many calls were not answered in time, nor since."""
+        """The number of calls that were not answered in time, nor since."""
 
     @property
     def is_away(self) -> bool:
@@ -54,7 +54,7 @@ class AgentPort(Protocol):
 
     @property
     def reconnect_window_s(self) -> float:
-        """How long it may take to come back."""
+        """Seconds that the agent may take to come back."""
 
     def receive(self, timeout_s: float, more_s: MoreTime | None = None) -> Reply | None:
         """The answer to the oldest call that waits for one.
@@ -81,7 +81,7 @@ class AgentPort(Protocol):
 
 
 class _InProcess:
-    """What the ports of this process share: an answer never has to be waited for."""
+    """The common part of the ports of this process: an answer never has to be waited for."""
 
     waited_s = 0.0
     owed = 0

@@ -1,4 +1,4 @@
-"""What an agent says that it cannot do, before it is asked to."""
+"""Limits of an agent's abilities, as it declares them before it is asked to play."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _ADAPTS: Mapping[str, str] = {
     "python": "Python: adapts = True, or the methods adapt_begin() or adapt(); of Meta-World's "
     "agents init(), adapt_action(), step() and adapt()",
 }
-"""How an agent says that it adapts, by its SDK."""
+"""The declaration that an agent adapts, by its SDK."""
 
 _REFUSALS = tuple(f"{each.__name__}: " for each in (NotCapable, NotAnAgent, MissingExtra))
 
 
 def refusal(fault: object) -> str | None:
-    """Why an agent says that it cannot play the task; None if it failed otherwise.
+    """The agent's reason why it cannot play the task; None if it failed otherwise.
 
     `fault` is what went wrong in its `agent_init`, whose text begins with the error's class.
     """
@@ -30,7 +30,7 @@ def refusal(fault: object) -> str | None:
 
 
 def adapting_agent(hello: AgentHello) -> str:
-    """What is wanted of an agent that cannot adapt, in the words of its language."""
+    """The agent wanted in place of one that cannot adapt, in the words of its language."""
     known = [way for name, way in _ADAPTS.items() if hello.sdk.startswith(f"reglue-{name} ")]
     ways = "; ".join(known or _ADAPTS.values())
     return (
@@ -40,7 +40,7 @@ def adapting_agent(hello: AgentHello) -> str:
 
 
 def incapability(hello: AgentHello, spec: TaskSpec, *, adapts: bool = False) -> BadReply | None:
-    """Why an agent cannot play a task by its hello; None: nothing is known against it.
+    """The reason in its hello why an agent cannot play a task; None: there is none.
 
     `adapts` says that it is to adapt, as meta-learning benchmarks ask it to.
     """

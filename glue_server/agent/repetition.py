@@ -29,7 +29,7 @@ _SHARE = 100  # one turn of so many is asked again
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """What came of asking an agent again."""
+    """The result of asking an agent again."""
 
     rows: int = 0  # observations that it was shown again
     difference: str = ""  # its first other action; empty: it chose the same

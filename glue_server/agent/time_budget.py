@@ -1,4 +1,4 @@
-"""How much time an agent has left, and how long the glue waits for it."""
+"""An agent's remaining time, and the glue's waits for it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class TimeBudget:
         self._renew()
 
     def budget(self, call: Call) -> Budget:
-        """What remains to the agent for `call`, and after it. Raises AgentTimeout: nothing."""
+        """The agent's remaining time for `call` and after it. Raises AgentTimeout at 0."""
         if not isinstance(call, Turn):
             self._begin(call)
         if self._run_s == 0 or self._adapt_s == 0:
@@ -47,7 +47,7 @@ class TimeBudget:
         return self._told
 
     def wait_s(self, call: Call) -> float:
-        """How long an answer to `call` is waited for, seconds."""
+        """The longest wait for the answer to `call`, seconds."""
         limit_s = self._left_s(call) + self._bank_s
         if self._run_s is not None:
             limit_s = min(limit_s, self._run_s)
@@ -75,7 +75,7 @@ class TimeBudget:
             self._run_s = max(0.0, self._run_s - seconds)
 
     def note_held(self, asked: Slots, held: Collection[int]) -> None:
-        """Which slots of the turn that was answered last the agent holds."""
+        """Note the slots of the last turn answered that the agent holds."""
         if not held and not self._held_s:
             return
         ages = {slot: age_s + self._spent_s for slot, age_s in self._held_s.items()}
@@ -84,7 +84,7 @@ class TimeBudget:
         self._held_s = {slot: s for slot, s in {**new, **ages}.items() if slot not in done}
 
     def _left_s(self, call: Call) -> float:
-        """What is left of a step's time to the slot of the call that was asked for first."""
+        """The rest of a step's time, seconds, for the slot of the call that was asked first."""
         if not isinstance(call, Turn):
             return self._timeouts.first_step_s
         step_s = self._timeouts.first_step_s if self._is_first_turn else self._timeouts.step_s

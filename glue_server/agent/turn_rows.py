@@ -78,7 +78,7 @@ class Rows:
 
 
 def among(slots: Slots, some: Collection[int]) -> npt.NDArray[np.bool_]:
-    """Which of `slots` are among some, (rows,).
+    """Flags of those of `slots` that are in `some`, (rows,).
 
     NumPy's `isin`, for a few, takes as long as all else in a turn.
     """

@@ -1,4 +1,4 @@
-"""What the commands share: how they run and fail."""
+"""The common part of the commands: running them, and their failures."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def _complete() -> NoReturn:
 
 
 def _function(command: Any) -> Callable[..., None]:
-    """What Typer reads a command's flags from. `join` is argparse's."""
+    """The function whose arguments Typer takes as the command's flags. `join` uses argparse."""
     if isinstance(command, Command):
         return command.function
     return _with_flags(re.findall(r"--[\w-]+", parser().format_usage()))

@@ -78,7 +78,7 @@ def _run(check: Check, idle: SimpleQueue[Harness]) -> Verdict:
 
 
 def _failure(check: Check, harness: Harness) -> str:
-    """What went wrong, and the end of what an exited client printed; empty if nothing did."""
+    """The error, and the end of an exited client's output; empty if the client passed."""
     try:
         check.run(harness)
     except UsageError:

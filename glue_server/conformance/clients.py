@@ -200,7 +200,7 @@ class ClientRun:
         self._watch.join()
 
     def ending(self) -> str:
-        """How the client exited, and the end of what it printed."""
+        """The client's exit code, and the end of its output."""
         code, printed = self.client.exit_code(), self.client.printed()
         last = f", having printed:\n{printed}" if printed else ""
         return (

@@ -1,4 +1,4 @@
-"""What a client answered, called or reported, compared with what was wanted."""
+"""Comparison of a client's answers, calls and reports with the ones wanted."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ class Harness:
         return self._run is not None and self._run.client.exit_code() is not None
 
     def last_words(self) -> str:
-        """How the client exited, and what it printed; empty while it runs."""
+        """The client's exit code and output; empty while it runs."""
         if self._run is None or not self.has_lost_client:
             return ""
         return self._run.ending()

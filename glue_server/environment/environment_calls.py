@@ -88,12 +88,12 @@ class EnvironmentCalls:
 
     @property
     def hello(self) -> EnvironmentHello:
-        """How the environment describes itself."""
+        """The environment's description of itself."""
         return self._port.hello
 
     @property
     def where(self) -> str:
-        """Where episodes that begin now are played, in words."""
+        """The place at which episodes that begin now are played, in words."""
         return self._port.where
 
     @property

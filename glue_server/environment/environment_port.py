@@ -1,4 +1,4 @@
-"""Where the glue meets an environment: the protocol, and an environment of this process."""
+"""The seam between the glue and an environment: the protocol, and a local environment."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class EnvironmentPort(Protocol):
 
     @property
     def hello(self) -> EnvironmentHello:
-        """How the environment describes itself."""
+        """The environment's description of itself."""
 
     @property
     def where(self) -> str:
-        """Where episodes that begin now are played, in words."""
+        """The place at which episodes that begin now are played, in words."""
 
     @property
     def renews(self) -> bool:

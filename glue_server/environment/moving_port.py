@@ -35,7 +35,7 @@ LOOK_S = 0.5
 """Seconds of environments' time in this process between two looks; a worker costs more to start."""
 
 MESSAGE_S = 30e-6
-"""What a turn costs more for each worker that has a part in it, seconds."""
+"""Seconds that each worker with a part in a turn adds to it."""
 
 _TURNS = 200  # that a look considers
 
@@ -176,7 +176,7 @@ class MovingPort:
         return port
 
     def _emptied(self, slots: int) -> LocalEnvironmentPort | WorkersPort:
-        """Who has all slots from now on, as no episode is on."""
+        """The port that takes over all slots, as no episode is in play."""
         self._under_way.clear()
         if self._starting is not None and slots != len(self._is_there):
             self._starting.close("they have other slots")
@@ -202,7 +202,7 @@ class MovingPort:
         self._under_way.append(_UnderWay(play, here, there))
 
     def _parts(self, play: Play) -> tuple[Play | None, Play | None]:
-        """What is played here, and in workers."""
+        """The part of a Play for this process, and the part for workers."""
         if self._there is None:
             return play, None
         is_there = self._is_there[play.slots]

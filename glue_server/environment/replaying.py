@@ -27,7 +27,7 @@ from reglue.messages.environment_messages import (
 log = logging.getLogger("reglue")
 
 SlotRoutine: TypeAlias = GetState | SetState | GetRandomSeed | SetRandomSeed
-"""What the environment of one slot carries out."""
+"""A routine that the environment of one slot carries out."""
 
 NO_SLOTS = np.zeros(0, np.uint32)
 
@@ -58,12 +58,12 @@ def start_of(slot: int, play: Play) -> Play:
 
 
 MAX_REBUILDS = 3
-"""How many processes may die, or hang, while they play an episode again up to where it failed."""
+"""The most processes that may die or hang while they replay an episode up to its failure."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
-    """Where playing an episode again went wrong."""
+    """The failure of a replayed episode."""
 
     place: int  # of the call, from 0
     what: str
@@ -85,7 +85,7 @@ class Replays:
         """
         self.recall = recall
         self.lost: dict[int, str] = {}
-        """Why slots are not where their episodes are: they could not be rebuilt."""
+        """Slot -> the reason why its episode could not be rebuilt."""
         self._port = port
         self._exchange = exchange
         self._ask = ask
@@ -184,7 +184,7 @@ def _step(place: int, calls: Sequence[Recalled]) -> str:
 
 
 def _words(again: _Failure, what: str) -> str:
-    """Why an episode was given up that did not fail again where it had failed, as `what` says."""
+    """The message about an episode whose replay failed elsewhere; `what` is its first failure."""
     return (
         "the environment cannot be repeated: its episode failed, and went otherwise when the same "
         f"actions were played again: {_last_line(again.what)}\n"

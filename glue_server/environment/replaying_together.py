@@ -44,7 +44,7 @@ class JointReplays:
         """
         self.recall = recall
         self.lost: dict[int, str] = {}
-        """Why slots are not where their episodes are."""
+        """Slot -> the reason why its episode could not be rebuilt."""
         self._port = port
         self._ready = ready
         self._exchange = exchange

@@ -72,7 +72,7 @@ class ReturningPort:
 
     @property
     def hello(self) -> EnvironmentHello:
-        """How the environment that is here describes itself."""
+        """The present environment's description of itself."""
         return self._port.hello
 
     def send(self, call: EnvironmentCall) -> None:

@@ -18,7 +18,7 @@ from reglue.messages.environment_messages import EnvironmentReady, Slots
 log = logging.getLogger("reglue")
 
 MAX_STARTS = 3
-"""How often a worker that does not come up is started."""
+"""The most starts of a worker that does not come up."""
 
 _LEAVE_S = 2.0  # how long workers may take to close their environments
 
@@ -56,7 +56,7 @@ class WorkerPool:
             raise
 
     def ready(self) -> EnvironmentReady:
-        """What they promise, once all have started. Raises UsageError, EnvironmentFault."""
+        """The answer to env_init, once all have started. Raises UsageError, EnvironmentFault."""
         ready, *_ = [self._built(place) for place in range(len(self.workers))]
         return ready
 
@@ -119,7 +119,7 @@ class WorkerPool:
         return worker
 
     def _built(self, place: int) -> EnvironmentReady:
-        """What a worker promises; one that dies or hangs before that is started again."""
+        """A worker's answer to env_init; a worker that dies or hangs before is started again."""
         for left in reversed(range(MAX_STARTS)):
             try:
                 return self.workers[place].ready(self._start_s)

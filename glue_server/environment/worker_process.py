@@ -80,7 +80,7 @@ class CanPlay:
 
     @classmethod
     def of(cls, environment: Environment) -> Self:
-        """What an environment promises, after env_init."""
+        """The properties of an environment after env_init."""
         return cls(
             spec=spec_to_bytes(environment.spec),
             variants={name: int(count) for name, count in environment.variants.items()},
@@ -134,7 +134,7 @@ _FROM_WORKER: Codec[FromWorker] = Codec(FromWorker)
 
 @dataclass(slots=True)
 class WorkerFaults:
-    """What is wrong with a Play's answer; see Played."""
+    """Faults in the answer to a Play; see Played."""
 
     faults: dict[int, str] = field(default_factory=dict)
     illegal: set[int] = field(default_factory=set)
@@ -160,7 +160,7 @@ class Worker(Protocol):
 
     @property
     def left_s(self) -> float:
-        """How long its oldest answer may still take; 0: it is late."""
+        """Seconds that its oldest answer may still take; 0: it is late."""
 
     def filenos(self) -> Sequence[int]:
         """One of them is readable when an answer waits, or it is gone."""
@@ -190,7 +190,7 @@ class Worker(Protocol):
         """Close its channel: it ends soon."""
 
     def death(self) -> str:
-        """How it died, in words, once it is gone; empty: nobody knows."""
+        """The cause of its death, in words, once it is gone; empty: unknown."""
 
     def end(self, within_s: float) -> None:
         """Wait until it has ended; kill it after that time."""
@@ -203,7 +203,7 @@ def end_at_once(worker: Worker) -> None:
 
 
 class Silence:
-    """How long a worker has not answered, while it owes answers."""
+    """The time without an answer from a worker that owes answers."""
 
     def __init__(self, timeout_s: float) -> None:
         self._timeout_s = min(timeout_s, MOST_S)
@@ -212,7 +212,7 @@ class Silence:
 
     @property
     def left_s(self) -> float:
-        """How long the oldest answer may still take; 0: it is late."""
+        """Seconds that the oldest answer may still take; 0: it is late."""
         return max(0.0, self._until - time.monotonic())
 
     def note_call(self) -> None:
@@ -258,7 +258,7 @@ class WorkerProcess:
 
     @property
     def left_s(self) -> float:
-        """How long its oldest answer may still take; 0: it is late."""
+        """Seconds that its oldest answer may still take; 0: it is late."""
         return self._silence.left_s
 
     def filenos(self) -> Sequence[int]:

@@ -183,7 +183,7 @@ class WorkersPort:
         self._pool.init(slots)
 
     def _ready(self) -> EnvironmentReady:
-        """What they promise, once all have started, and the memory that they share."""
+        """Wait for all workers, share memory with them, and return their answer to env_init."""
         try:
             ready = self._pool.ready()
             self._standardizes = ready.standardizes
@@ -364,7 +364,7 @@ class SharedArrays:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where an array stands."""
+    """The place of an array in the shared memory."""
 
     kind: str
     name: str
@@ -374,7 +374,7 @@ class _Place:
 
     @property
     def end(self) -> int:
-        """Where the next one may begin."""
+        """The first byte at which the next array may begin."""
         size = math.prod(self.shape) * np.dtype(self.dtype).itemsize
         return self.start + -(-size // _ALIGNMENT) * _ALIGNMENT
 
@@ -394,7 +394,7 @@ def _places(spec: TaskSpec) -> list[_Place]:
 
 
 def _rows(play: Play) -> Array:
-    """Where the rows of its answer are: steps, then starts."""
+    """The rows of its answer in the shared memory: steps, then starts."""
     steps = play.slots.astype(np.intp) * 2
     if not play.starts:
         return steps

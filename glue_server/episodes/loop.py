@@ -36,7 +36,7 @@ from reglue.messages.environment_messages import Flags, Play, Played, Slots
 from reglue.spec import Array
 
 NextOrder: TypeAlias = Callable[[int], Order | None]
-"""What a free slot plays next; None leaves it idle until an episode ends somewhere."""
+"""The next order of a free slot; None leaves it idle until an episode ends somewhere."""
 
 _MOST_GROUPS = 3
 _LOOK_S = 0.2  # how often to check for late environments
@@ -46,7 +46,7 @@ _FEW_LEFT = 8  # in play: turns of a part of them cost more than what they let h
 
 @dataclass(slots=True)
 class Spent:
-    """How long the glue has waited for either side so far, seconds."""
+    """Seconds that the glue has waited for either side so far."""
 
     agent_s: float = 0.0
     environment_s: float = 0.0

@@ -1,4 +1,4 @@
-"""What agents saw and did, packed for recording while episodes are played.
+"""Recording of agents' observations and actions, packed while episodes are played.
 
 Packed in parts, so that an episode of any length takes the same memory.
 """
@@ -21,7 +21,7 @@ PART_BYTES = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """How the parts of an episode were handed over, and how it ended."""
+    """The number of an episode's parts, and its end."""
 
     number: int
     parts: int
@@ -66,7 +66,7 @@ class ObservedSlots:
         self._add(at, observations)
 
     def step(self, slots: Slots, observations: Arrays, terminated: Flags, truncated: Flags) -> None:
-        """What steps led to, also the last ones of episodes, (rows, …)."""
+        """Add the observations after steps, also the last ones of episodes, (rows, …)."""
         at = slots.astype(np.intp)
         self._terminated[at], self._truncated[at] = terminated, truncated
         self._add(at, observations)

@@ -38,7 +38,7 @@ class Order:
 
 @value
 class Outcome:
-    """What came of an order."""
+    """The result of an order."""
 
     order: Order
     status: str  # ok, CRASHED, or whose fault it was: see reglue_bench.results.result.EpisodeRow
@@ -86,7 +86,7 @@ class _Earlier:
 
 
 class EpisodeRecording:
-    """What each slot has earned: one row a slot, so that a turn over many slots stays cheap.
+    """Actions and rewards of each slot: one row a slot, so that a turn over many slots stays cheap.
 
     Actions and rewards fill a slot's room. A block of them is added up in time, and joins the
     earlier steps of its slot's episode where these are kept.
@@ -149,9 +149,7 @@ class EpisodeRecording:
         self._earlier[slot] = _Earlier()
 
     def cut_off(self, slots: Slots) -> Flags | None:
-        """Which of `slots` have taken all the steps that their order allows, (rows,); None: none
-        of them.
-        """
+        """Flags of those of `slots` that have taken all steps of their order, (rows,); or None."""
         if self._turns_to_cut > 0:
             return None
         self._turns_to_cut = int((self._most - self._steps).min())
@@ -160,7 +158,7 @@ class EpisodeRecording:
         return cut if 1 in cut.tobytes() else None
 
     def truncated(self, slots: Slots) -> Flags | None:
-        """Which of `slots` end here, TRUNCATED, by their orders, (rows,); None: none of them."""
+        """Flags of those of `slots` that end here, TRUNCATED, by their orders, (rows,); or None."""
         if not self._truncates or (cut := self.cut_off(slots)) is None:
             return None
         cut &= among(slots, self._truncates)

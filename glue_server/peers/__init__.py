@@ -1,1 +1,1 @@
-"""Where agents, environments and programs come from."""
+"""Sources of agents, environments and programs."""

@@ -40,7 +40,7 @@ _POLL_S = 0.2  # how often a program that has not joined is looked at
 
 
 class AgentPeer(Protocol):
-    """Where a run's agent comes from; a run closes it at its end."""
+    """The source of a run's agent; a run closes it at its end."""
 
     @property
     def renews(self) -> bool:
@@ -48,7 +48,7 @@ class AgentPeer(Protocol):
 
     @property
     def isolation(self) -> str:
-        """What keeps the agent from the benchmark: a Sandbox's, `in process` or `remote`."""
+        """The agent's isolation from the benchmark: a Sandbox's, `in process` or `remote`."""
 
     def port(self) -> AgentPort:
         """The agent, ready for init. Raises AgentFault if it does not join."""
@@ -61,7 +61,7 @@ class AgentPeer(Protocol):
 
 
 class PeerSource(Protocol):
-    """Where peers connect: a server, or one run's share of it."""
+    """A server at which peers connect, or one run's share of it."""
 
     def join_string(self, role: str) -> JoinString:
         """The join string for peers of that role."""
@@ -110,7 +110,7 @@ class ObjectPeer:
 
 @dataclass(frozen=True, slots=True)
 class ListenOptions:
-    """Where and how long to wait for a peer."""
+    """The address at which a peer connects, and the wait for it."""
 
     listen: str = "127.0.0.1:0"
     token: str | None = None  # the peer's secret; None makes one
@@ -283,8 +283,8 @@ class _Served(Generic[_Port]):
         )
 
     def _end_of_sandbox(self) -> str:
-        """What the sandbox knows of the end of its program, which is lost or does not come; empty
-        if none was started. Raises ContainerEngineFailed.
+        """The sandbox's explanation of the end of its program, which is lost or does not come;
+        empty if none was started. Raises ContainerEngineFailed.
         """
         if self._process is None:
             return ""
@@ -330,7 +330,7 @@ class ServedAgent(_Served[AgentPort]):
 
     @property
     def used(self) -> Used | None:
-        """What its program has used of the machine; None if nobody measures that."""
+        """Its program's use of the machine; None if nobody measures that."""
         return self._used()
 
     def explain(self, fault: AgentFault) -> str:

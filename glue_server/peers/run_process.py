@@ -58,7 +58,7 @@ class CannotListen:
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """Who waits in a run; all roles, once it has begun."""
+    """The roles whose peers wait in a run; all roles, once it has begun."""
 
     roles: tuple[str, ...]
 
@@ -71,12 +71,12 @@ class SendAway:
 
 
 FromRun: TypeAlias = Listening | CannotListen | Here
-"""What a run's process says."""
+"""A message of a run's process."""
 
 FROM_RUN: Codec[FromRun] = Codec(FromRun)
 
 ToRun: TypeAlias = RunSettings | SendAway
-"""What it is told; its settings come first, and once."""
+"""A message to a run's process; its settings come first, and once."""
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Which task and variant each slot plays."""
+"""The task and variant that each slot plays."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class SlotGoals:
         self._is_new = [True] * slots  # neither played nor chosen since RL_init
 
     def start(self, slot: int) -> Goal:
-        """What the slot plays now."""
+        """The goal that the slot plays now."""
         self._is_new[slot] = False
         return self._goals[slot]
 
@@ -42,7 +42,7 @@ class SlotGoals:
 
 
 def first_goal(task: str, variant: int, variants: Mapping[str, int]) -> Goal:
-    """What RL_init names; without a task that of the environment's first. Raises OutOfDomain."""
+    """The goal that RL_init names; without a task the environment's first. Raises OutOfDomain."""
     goal = Goal(task or next(iter(variants)), variant)
     check_goal(goal, variants)
     return goal

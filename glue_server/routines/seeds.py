@@ -1,4 +1,4 @@
-"""Which episode each RL_start plays."""
+"""The episode that each RL_start plays."""
 
 from __future__ import annotations
 

@@ -171,7 +171,7 @@ class JoinedSlots:
 
     @property
     def agent_hello(self) -> AgentHello:
-        """How the agent describes itself."""
+        """The agent's description of itself."""
         return self._agent.calls.hello
 
     def ask_agent(self, call: Call) -> Reply:
@@ -213,7 +213,7 @@ class JoinedSlots:
             )
 
     def actions(self, places: Places) -> Arrays:
-        """What they play next: name -> (rows, *shape), zeros in slots in which it does not act."""
+        """The next actions: name -> (rows, *shape), zeros where the agent does not act."""
         acts = self.acts[places]
         if len(places) == self.spec.slots and 0 not in acts.tobytes():
             return self._actions
@@ -325,7 +325,7 @@ class JoinedSlots:
         return {name: rows.copy() for name, rows in chosen.items()}
 
     def stepped(self, selection: Selection, played: Played, actions: Arrays) -> Stepped:
-        """What each step earned, and the next action."""
+        """The result of each step, with the next action."""
         seen = self.seen(selection, played.observations)
         if selection.order is None and not self._owns:  # as they came
             ends = played.terminated, played.truncated

@@ -47,7 +47,7 @@ class SnapshotKeys:
         return key
 
     def snapshot(self, kind: str, key: str) -> bytes:
-        """What was kept. Raises UnknownKey."""
+        """The snapshot of a key. Raises UnknownKey."""
         known = re.fullmatch(rf"({STATE}|{SEED})-([1-9][0-9]{{0,17}})-{self._token}", key)
         if known is None or int(known[2]) > self._given:
             raise UnknownKey(got=f"the key {key[:80]!r}", wanted="one that this glue gave out")

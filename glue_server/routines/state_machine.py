@@ -208,4 +208,4 @@ ROUTINES: Mapping[type, tuple[str, Callable[[RLRoutines, Any], rl.Answer] | None
     rl.RLAgentStep: ("RL_agent_step", RLRoutines.agent_step),
     rl.RLAgentEnd: ("RL_agent_end", RLRoutines.agent_end),
 }
-"""What needs RL_init: its name in messages, and what carries it out; None: the machine itself."""
+"""Routines after RL_init: the name in messages, and the function; None: the machine itself."""

@@ -25,7 +25,7 @@ _HUGE = 2**31
 
 @dataclass(frozen=True)
 class _Bad:
-    """How a good call is altered; by default a turn or a Play."""
+    """An alteration of a good call; by default of a turn or a Play."""
 
     what: str
     bend: Callable[[Any], object]
@@ -142,7 +142,7 @@ _STEP = RLStep()
 
 @dataclass(frozen=True)
 class _BadAnswer:
-    """How a good answer is altered."""
+    """An alteration of a good answer."""
 
     what: str
     bend: Callable[[Any], object]

@@ -1,4 +1,4 @@
-"""How a client joins, over TLS too, and how it leaves."""
+"""Checks of joining, over TLS too, and of leaving."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SAYS = {
     "environment": {"max_slots": 0},
     "experiment": {},
 }
-"""What the conformance programs' hellos say."""
+"""The fields of the conformance programs' hellos."""
 
 _TRIES = 2
 

@@ -1,1 +1,1 @@
-"""What the kit sends to a client of each role, and what it expects."""
+"""Calls of the kit to a client of each role, and the answers that it expects."""

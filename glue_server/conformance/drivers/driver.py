@@ -71,9 +71,7 @@ class Driver:
         check_same(f"the reply to {type(call).__name__}", getattr(reply, "code", reply), code)
 
     def counts(self) -> dict[str, int]:
-        """How often each routine was carried out. Raises NotConforming if that is more or
-        less than it was called.
-        """
+        """The client's count of calls by routine. Raises NotConforming unless it is the kit's."""
         got, wanted = self.hear("counts")
         try:
             counts: dict[str, int] = json.loads(got)

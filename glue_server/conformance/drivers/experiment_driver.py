@@ -97,8 +97,8 @@ class ExperimentDriver(Driver):
         self.port.answer(TextMessage(instruction))
 
     def take(self, instead: ReglueError | None = None) -> Any:
-        """What the routine returned or raised, once the program has called it and has said what
-        it saw. With `instead` it is not carried out: that is the answer. Raises NotConforming.
+        """The result or error of the routine, once the program has called it and reported on it.
+        With `instead` the routine is not carried out: that is the answer. Raises NotConforming.
         """
         instruction, _ = self._wanted[0]
         routine = _routine_of(instruction)
@@ -169,7 +169,7 @@ class ExperimentDriver(Driver):
             raise NotConforming("leaving", got=run.ending(), wanted="exit code 0")
 
     def counts(self) -> dict[str, int]:
-        """How often the agent's routines were carried out, and the first slot's counts."""
+        """Ask for the counts of slot 0; return the agent's number of calls of each routine."""
         self.ask(RLCounts(0))
         counts: dict[str, int] = json.loads(self.ask(TextMessage("counts")).text)
         return counts
@@ -197,7 +197,7 @@ class ExperimentDriver(Driver):
                 self._live = set()
 
     def _report(self, routine: str, again: Any = None) -> str:
-        """What the program says it saw. `again` answers counts, asked for one by one."""
+        """The program's report on the routine. `again` answers counts, asked for one by one."""
         got = self._hear(f"what it did after {routine}")
         while again is not None and isinstance(got, RLCounts):
             self._give(again)
