@@ -1,1 +1,1 @@
-"""How often each interval of the reports holds the truth, by simulation."""
+"""The coverage of each interval of the reports, by simulation."""

@@ -1,4 +1,4 @@
-"""How often a leaderboard of teams that are equally good calls one better than another."""
+"""The rate at which a leaderboard of equally good teams calls one better than another."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from reglue_competition.definition import Ranking
 from reglue_competition.ranking import Comparisons, RankedBenchmark, ScoredSubmission, rank
 
 Cells: TypeAlias = Callable[[int, np.random.Generator], FloatArray]
-"""What so many teams get on the cells of a phase, shape (teams, CELLS)."""
+"""Draws the results of so many teams on the cells of a phase, shape (teams, CELLS)."""
 
 CELLS = 100
 TEAMS = (20, 200)
@@ -111,4 +111,4 @@ BOARDS: Mapping[str, tuple[Cells, str]] = MappingProxyType(
         "returns, very skewed (exponential)": (_skewed, "return"),
     }
 )
-"""What teams get, and what they are judged by."""
+"""Teams' results, and the measure by which they are judged."""

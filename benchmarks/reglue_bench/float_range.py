@@ -86,7 +86,7 @@ class RunningMean:
 
 
 def share(value: float, low: float, high: float) -> float:
-    """How far the value lies from `low`, 0, to `high`, 1; 0 if they are equal."""
+    """The value's share of the way from `low`, 0, to `high`, 1; 0 if they are equal."""
     if not math.isfinite(high - low):
         value, low, high = value / 4, low / 4, high / 4
     return min(max((value - low) / ((high - low) or 1.0), 0.0), 1.0)

@@ -99,7 +99,7 @@ def calls(
 
 
 def spec(benchmark: str, **options: Any) -> TaskSpec:
-    """What agents see and do in a benchmark, of one slot. Raises UsageError."""
+    """The observations and actions of a benchmark's agents, of one slot. Raises UsageError."""
     with _stream(benchmark, options).suite.opened() as suite:
         return suite.spec
 
@@ -224,7 +224,7 @@ class LocalTraining:
         return "the environments are closed"
 
     def _orders(self) -> Callable[[int], Order]:
-        """What a slot plays next. Its world is drawn before, as that ends what was played there."""
+        """Returns a slot's next order. Its world is drawn before, as the order ends its episode."""
         begun = [self._first] * self._environment.spec.slots
 
         def next_order(slot: int) -> Order:

@@ -196,7 +196,7 @@ class MetaWorldSettings(SettingsGroup):
 
 
 class HiddenSettings(SettingsGroup):
-    """What is hidden from agents while they are judged."""
+    """Facts that are hidden from agents while they are judged."""
 
     hide_rewards: Annotated[
         bool | None,
@@ -226,7 +226,7 @@ class PlanSettings(
     MultiTaskSettings,
     HiddenSettings,
 ):
-    """What is played: in the plan. None leaves the choice to the benchmark."""
+    """The settings that are part of the plan. None leaves the choice to the benchmark."""
 
     benchmark: str
     seed: Annotated[

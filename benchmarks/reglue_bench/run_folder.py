@@ -6,19 +6,19 @@ LEDGER = "ledger.sqlite"
 """The plan, and a row for each episode."""
 
 OBSERVED = "observed.sqlite"
-"""What agents saw, where it is recorded."""
+"""The agents' observations, where they are recorded."""
 
 FIRST_TURNS = "first-turns.json"
-"""What an agent object was asked first, and answered, where its parameters do not identify it."""
+"""An agent object's first turns and answers, where its parameters do not identify it."""
 
 AGENT_LOG = "agent.log"
-"""What the agent's program printed."""
+"""The output of the agent's program."""
 
 WORKER_LOG = "workers.log"
-"""What environments printed in processes of their own."""
+"""The output of environments in processes of their own."""
 
 RAY_LOG = "ray.log"
-"""What Ray printed."""
+"""The output of Ray."""
 
 
 def remove_logs(folder: Path) -> None:

@@ -100,7 +100,7 @@ class AgentSettings(SettingsGroup):
 
 
 class SandboxSettings(SettingsGroup):
-    """What the agent's program may read and write."""
+    """Limits on the files that the agent's program may read and write."""
 
     sandbox: Annotated[
         SandboxName | None,

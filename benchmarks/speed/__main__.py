@@ -46,7 +46,7 @@ SECTIONS: dict[str, Callable[[Scale, Watch], Section]] = {
 }
 HERE = Path(__file__).parent
 SAMPLES = HERE.parents[1] / "build/speed"
-"""Where samples are kept, so that sections can be measured one by one."""
+"""The folder of samples, so that sections can be measured one by one."""
 
 
 def main(

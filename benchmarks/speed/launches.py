@@ -19,7 +19,7 @@ from typing import IO, Any, Literal, Protocol, Self
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """What was measured of one contender, a sample a round."""
+    """Samples of one contender, one a round."""
 
     name: str
     unit: str
@@ -46,7 +46,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What one section found out."""
+    """The results of one section."""
 
     title: str
     about: str  # how it was measured, for people
@@ -67,7 +67,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How much is measured."""
+    """The extent of the measurement."""
 
     quick: bool = False  # a smoke run
     long: bool = False  # also what takes ten minutes and more
@@ -234,14 +234,14 @@ def processor_s(pid: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What a program took and said."""
+    """The duration and output of a program."""
 
     seconds: float  # of the whole process
     said: str
 
     @property
     def found(self) -> dict[str, Any]:
-        """What it wrote as JSON."""
+        """Its output, read as JSON."""
         read: dict[str, Any] = json.loads(self.said)
         return read
 

@@ -47,7 +47,7 @@ _CHANGES: Mapping[str, tuple[tuple[str, str], ...]] = {
     "types.py": (),
     "versions.py": (),
 }
-"""What is replaced in each file; every first part must be there."""
+"""Replacements in each file; every first part must be there."""
 
 
 def main() -> None:

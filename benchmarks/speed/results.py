@@ -1,4 +1,4 @@
-"""What was measured: samples as JSON, the page RESULTS.md and its picture results.svg."""
+"""Results: samples as JSON, the page RESULTS.md and its picture results.svg."""
 
 from __future__ import annotations
 
@@ -85,14 +85,14 @@ class Results:
 
 
 def read(path: Path) -> Results:
-    """What was written."""
+    """The results in a file."""
     stored: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     sections = {name: _section(each) for name, each in stored.pop("sections").items()}
     return Results(**stored, sections=sections)
 
 
 def begun(path: Path) -> Results:
-    """What was written with this machine and these versions, to be added to; else nothing."""
+    """Earlier results of this machine and these versions, to be added to; else empty ones."""
     if path.exists():
         before, now = read(path), Results()
         if (before.machine, before.versions) == (now.machine, now.versions):

@@ -11,7 +11,7 @@ SEED = "{training_seed}"
 """Stands for the training seed in an agent's arguments and command."""
 
 SEED_FOLDER = "seed-"
-"""What the name of a training seed's run ends with, before the seed."""
+"""The end of the name of a training seed's run, before the seed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Entrant:
 
     @property
     def submission(self) -> str:
-        """What its random seeds are keyed by, besides the plan's seed and the secret."""
+        """The key of its random seeds, besides the plan's seed and the secret."""
         return self.name if self.random_key is None else self.random_key
 
     @property

@@ -37,7 +37,7 @@ class Resolved:
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """What is played, and how: no environment was made yet, and it holds no secret."""
+    """A benchmark's source and settings: no environment was made yet, and it holds no secret."""
 
     source: Source
     settings: PlanSettings  # the caller's and a file's
@@ -84,7 +84,7 @@ class Benchmark:
 
 
 def source_of(settings: Settings) -> Source:
-    """What the benchmark's name stands for; a file is read. Raises UsageError."""
+    """The source that the benchmark's name stands for; a file is read. Raises UsageError."""
     folder, name = Path(settings.directory), settings.benchmark
     return FileSource.read(folder / name, settings) if is_file(name) else named_source(name, folder)
 

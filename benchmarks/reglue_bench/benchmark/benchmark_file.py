@@ -90,7 +90,7 @@ class BenchmarkTable(BaseModel):
 
     @property
     def composition(self) -> dict[str, Any]:
-        """What is said of all tasks: `horizon`, `sees` and `fit`, if given."""
+        """The settings of all tasks: `horizon`, `sees` and `fit`, if given."""
         entries = {"horizon": self.horizon, "sees": self.sees, "fit": self.fit}
         return {name: value for name, value in entries.items() if value is not None}
 
@@ -180,7 +180,7 @@ class FileSource(Source):
 
     @property
     def _changes(self) -> dict[str, JsonValue]:
-        """What it changes of its environments, for all tasks and, by name, for one."""
+        """Its changes of its environments, for all tasks and, by name, for one."""
         about = self.about
         return {
             **about.environment_args,
@@ -360,7 +360,7 @@ class _Suites:
 
 
 def _unlike(plan: Plan, source: Source) -> list[str]:
-    """How a plan differs from the one of the same settings that its name has without a file."""
+    """Differences of a plan from the one of the same settings that its name has without a file."""
     arguments: dict[str, Any] = {"seed": plan.seed}
     if source.procedure == plan.procedure:
         arguments |= {name: plan.parameters[name] for name in _PLAN if name in plan.parameters}

@@ -1,4 +1,4 @@
-"""What a benchmark's name stands for: each kind of name knows its settings and its environments."""
+"""Sources of benchmarks: each kind of name knows its settings and its environments."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from reglue_bench.procedures.procedure import or_default
 SUFFIX = ".toml"
 
 META_WORLD = {"MT": "multi-task", "ML": "meta-learning"}
-"""How Meta-World's benchmarks are played."""
+"""The procedures of Meta-World's benchmarks."""
 
 _MOST_SLOTS = 500
 """The most slots of Meta-World's benchmarks by default: 500 take little longer than 10."""
@@ -56,7 +56,7 @@ class Means:
 
 @dataclass(frozen=True, slots=True)
 class Source(ABC):
-    """Where a benchmark's environments come from, and how they are played."""
+    """The source of a benchmark's environments, and its procedure."""
 
     name: str  # as plans and reports have it
     procedure: str
@@ -154,7 +154,7 @@ class EnvironmentSource(Source):
 
     @property
     def environment(self) -> str:
-        """What follows the procedure."""
+        """The part of the name after the procedure."""
         return self.name.partition(":")[2]
 
     def check(self, settings: PlanSettings) -> None:

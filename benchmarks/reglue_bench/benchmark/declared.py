@@ -21,7 +21,7 @@ WAIT = "wait"
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What an environment says of itself."""
+    """An environment's declaration of itself."""
 
     name: str  # from its hello
     spec_sha256: str  # of its TaskSpec, hexadecimal; slots are the plan's and not in it
@@ -89,7 +89,7 @@ class Declared:
 
     @property
     def facts(self) -> EnvironmentFacts:
-        """What a plan is made of."""
+        """The facts of which a plan is made."""
         return EnvironmentFacts(
             suite=self.suite,
             variants=self.variants,

@@ -1,4 +1,4 @@
-"""What an agent trains on, without end and without a run: for training loops of one's own."""
+"""An agent's training episodes, without end and without a run, for training loops of one's own."""
 
 from __future__ import annotations
 

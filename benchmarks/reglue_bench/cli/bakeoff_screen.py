@@ -1,4 +1,4 @@
-"""What `reglue bakeoff` shows while agents play, and at the end."""
+"""The display of `reglue bakeoff` while agents play, and at the end."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from reglue_bench.terminal.summary import notes
 
 
 class Screen:
-    """What is shown while agents play: a heading and a display each, or lines of all."""
+    """The display while agents play: a heading and a display for each, or lines of all."""
 
     def __init__(self, output: Console, entrants: Sequence[Entrant], *, together: bool) -> None:
         self.console = output

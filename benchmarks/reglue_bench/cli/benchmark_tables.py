@@ -1,4 +1,4 @@
-"""What `reglue benchmarks` shows."""
+"""The tables of `reglue benchmarks`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What several commands share: flags, the document on stdout, a run's folder and exit code."""
+"""The common part of several commands: flags, documents on stdout, a run's folder and exit code."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ AsJson: TypeAlias = Annotated[
 
 
 MARKS = {True: "[green]✓[/green]", False: "[red]✗[/red]", None: "[yellow]![/yellow]"}
-"""How checks are shown, by whether they passed."""
+"""Marks of checks, by whether they passed."""
 
 
 def print_document(text: str) -> None:

@@ -31,7 +31,7 @@ _COUNTS = ("total_episodes", "total_steps", "dataset_size")
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a dataset holds."""
+    """The size of a dataset that was written."""
 
     path: Path
     episodes: int
@@ -278,7 +278,7 @@ def _read_organiser(path: Path, episodes: int) -> list[Organiser] | None:
 
 @contextmanager
 def _reading(name: str) -> Iterator[None]:
-    """What a damaged file raises, as RunDamaged."""
+    """Raise errors that a damaged file causes as RunDamaged."""
     try:
         yield
     except (KeyError, ValueError, TypeError, AttributeError, RuntimeError, OSError) as error:

@@ -97,7 +97,7 @@ class RunEpisode(Episode):
 
 
 class RunSource(Source):
-    """What was recorded in a run's folder, also while it goes on: the last try of every unit."""
+    """The recording in a run's folder, also while it goes on: the last try of every unit."""
 
     def __init__(self, folder: Path) -> None:
         """Raises UsageError for a run that was not recorded."""

@@ -19,7 +19,7 @@ Place: TypeAlias = tuple[str, ...]
 """Keys that lead from `observations` or `actions` to an array; none if it is the only one."""
 
 Organiser: TypeAlias = Mapping[str, Any]
-"""What the organiser knows of an episode and its agent does not: see run_source.ORGANISER."""
+"""Facts that the organiser knows of an episode and its agent does not: see run_source.ORGANISER."""
 
 OWN = "reglue"
 """Key of our entries in a dataset's metadata: benchmark, plan, version and lost episodes."""

@@ -59,7 +59,7 @@ class Parameters:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """What `to_json` wrote."""
+        """The inverse of `to_json`."""
         known = json.loads(text)
         return cls(known["digests"], known["whole"])
 
@@ -87,7 +87,7 @@ class _Unknown(Exception):
 
 
 def _parts(agent: Any) -> dict[str, object]:
-    """What an agent computes with, by name. Raises _Unknown."""
+    """The parts with which an agent computes, by name. Raises _Unknown."""
     if type(agent) is Policy:
         return _parts(agent.function)
     if isinstance(agent, MetaWorldAgent):
@@ -202,7 +202,7 @@ def _of_function(function: FunctionType) -> dict[str, object]:
 
 
 def _outside(function: FunctionType) -> dict[str, object]:
-    """What a function refers to outside of it, by name. Raises _Unknown.
+    """The objects outside of a function to which it refers, by name. Raises _Unknown.
 
     Nothing for functions of libraries, and for what they generate, as for a dataclass.
     """

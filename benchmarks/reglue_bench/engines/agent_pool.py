@@ -34,7 +34,7 @@ from reglue_bench.run_folder import AGENT_LOG, LEDGER
 from reglue_bench.settings import AGENT_WAIT, Settings
 
 MOST_ALIKE = 3
-"""How many agents may be lost in the same way, one after another, before the run ends."""
+"""The most agents that may be lost in the same way, one after another, before the run ends."""
 
 
 class AgentPool:
@@ -80,13 +80,13 @@ class AgentPool:
 
     @property
     def spec(self) -> TaskSpec:
-        """What is played, once it is open."""
+        """The TaskSpec of the environment, once it is open."""
         assert self._environment is not None, "open() comes first"
         return self._environment.spec
 
     @property
     def where(self) -> str:
-        """Where episodes that begin now are played, in words; empty before it is open."""
+        """The place of episodes that begin now, in words; empty before it is open."""
         return self._environment.where if self._environment else ""
 
     @property
@@ -101,7 +101,7 @@ class AgentPool:
 
     @property
     def repetition(self) -> Repetition | None:
-        """What came of asking the last agent again; None: it was not asked."""
+        """The result of asking the last agent again; None: it was not asked."""
         return self._glue.repetition if self._glue else None
 
     @property

@@ -74,7 +74,7 @@ class _Share:
 
     @property
     def left(self) -> Todos:
-        """What is not recorded yet."""
+        """The episodes that are not recorded yet."""
         return self.todo.without(self.played)
 
 

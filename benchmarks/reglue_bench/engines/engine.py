@@ -35,7 +35,7 @@ class Engine(ABC):
     @property
     @abstractmethod
     def where(self) -> str:
-        """Where environments are now, in words: in the process that plays, if some are there.
+        """The place of environments now, in words: the process that plays, if some are there.
 
         Empty as long as nobody knows.
         """

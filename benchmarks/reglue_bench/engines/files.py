@@ -49,7 +49,7 @@ def portable(settings: Settings) -> Settings:
 
 
 def at_home(settings: Settings) -> Settings:
-    """What `portable` made, with the programs of this machine."""
+    """The inverse of `portable`, with the programs of this machine."""
     bin_folder = f"{Path(sys.executable).parent}/"
     return _with_command(settings, lambda word: word.replace(_PROGRAMS, bin_folder))
 

@@ -1,4 +1,4 @@
-"""What a run's rows depend on: the agent's program, arguments and files; versions; machines."""
+"""Facts on which a run's rows depend: the agent's program, arguments, files; versions; machines."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _OF_SOME = ("scipy", "ale-py", "gymnasium-robotics", "shimmy", "dm-control", "bo
 
 
 def identity(settings: Settings, suite: SuiteName) -> dict[str, str]:
-    """What a row's bits depend on: versions, and the digests of the agent and environment."""
+    """Facts on which a row's bits depend: versions, and digests of the agent and environment."""
     package_versions = versions(suite).items()
     return agent_facts(settings) | {f"version {name}": each for name, each in package_versions}
 
 
 def agent_facts(settings: Settings) -> dict[str, str]:
-    """What identifies the agent, from the settings."""
+    """Facts that identify the agent, from the settings."""
     facts = {
         "agent program": settings.agent_cmd or settings.agent,
         "agent arguments": json.dumps(settings.agent_args, sort_keys=True),

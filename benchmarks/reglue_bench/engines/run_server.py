@@ -98,7 +98,7 @@ class RunServer:
         return self._environment
 
     def declared(self, slots: int, procedure: str) -> Declared:
-        """What that environment declares. Raises as `environment`."""
+        """The declaration of that environment. Raises as `environment`."""
         environment = self.environment(slots, procedure)
         return Declared.of(environment.hello, environment.ready)
 

@@ -18,7 +18,7 @@ AsPlanned: TypeAlias = Callable[[int, int], Order]
 
 @dataclass(frozen=True, slots=True)
 class ShardSettings:
-    """What a process is to play shards of: the first message to it."""
+    """The settings of a process that plays shards: the first message to it."""
 
     settings: Mapping[str, Any] = field(repr=False)  # of Settings, with the secret
     plan: str  # JSON, as the ledger has it
@@ -98,7 +98,7 @@ class Unplaced:
 
 @dataclass(frozen=True, slots=True)
 class ShardSpent:
-    """What a process has spent so far, in a message that reports it."""
+    """A process's use of time so far, in a message that reports it."""
 
     agent_s: float = 0.0
     environment_s: float = 0.0
@@ -108,7 +108,7 @@ class ShardSpent:
 
 @dataclass(frozen=True, slots=True)
 class Isolation:
-    """What keeps the agent from the benchmark."""
+    """The isolation of the agent from the benchmark."""
 
     what: str
 

@@ -69,7 +69,7 @@ def main() -> NoReturn:
 
 
 class _Parent(Parent[ToShard]):
-    """What ends play is also its farewell."""
+    """The parent's messages; the one that ends play is also the agent's farewell."""
 
     farewell = "the run is over"  # to the agent
 

@@ -1,4 +1,4 @@
-"""What a project in each language consists of, and how it is built and started."""
+"""The files of a project in each language, and the commands that build and start it."""
 
 from __future__ import annotations
 

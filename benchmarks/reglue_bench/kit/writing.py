@@ -18,7 +18,7 @@ from reglue_bench.kit.sources import copy_sources, source
 _PROJECTS = Path(__file__).parent / "projects"
 
 REHEARSE = "reglue try online:mountain-car"
-"""How a project is rehearsed where nothing else is known of what it will play."""
+"""The command that rehearses a project, if nothing else is known about its benchmark."""
 
 
 def write_project(name: LanguageName, out: Path, rehearse: str = REHEARSE) -> None:
@@ -63,7 +63,7 @@ def nothing_of_it_if_it_fails(out: Path) -> Iterator[None]:
 
 
 def missing_programs(name: LanguageName) -> list[str]:
-    """What a project in that language is built with, and this machine has not in its PATH."""
+    """The programs that build a project in that language, and that this machine lacks."""
     return [each for each in LANGUAGES[name].programs if shutil.which(each) is None]
 
 

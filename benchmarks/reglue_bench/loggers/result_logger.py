@@ -1,4 +1,4 @@
-"""What a logger is, and the numbers of a result by the names that it has in every tool."""
+"""The interface of a logger, and a result's numbers under the names that every tool shows."""
 
 from __future__ import annotations
 

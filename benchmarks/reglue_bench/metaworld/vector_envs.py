@@ -41,7 +41,7 @@ _ASKED = ("call", "get_attr", "set_attr")
 
 
 class Unreadable(UsageError):
-    """What this vector environment would play cannot be read."""
+    """The environments of this vector environment cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ _DIES_S = 3.0  # how long the cluster may take to say how a process died
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentSettings:
-    """Which environment a process is to make, and where to connect: the message to it."""
+    """The environment that a process makes, and the address to connect to: the message to it."""
 
     settings: Mapping[str, Any]  # of Settings, without secrets and agent
     plan: str  # JSON, as the ledger has it
@@ -108,7 +108,7 @@ class PlacedWorker:
 
     @property
     def left_s(self) -> float:
-        """How long its oldest answer may still take; 0: it is late."""
+        """Seconds that its oldest answer may still take; 0: it is late."""
         return self._silence.left_s
 
     def fileno(self) -> int:
@@ -140,7 +140,7 @@ class PlacedWorker:
         return reply
 
     def share(self, memory: int) -> None:
-        """What it plays is put there."""
+        """Take over the memory in which its rows are written."""
         self._shared = SharedArrays(self._ready.spec, memory)
 
     def send(self, play: Play) -> None:
@@ -180,7 +180,7 @@ class PlacedWorker:
         self._player.leave()
 
     def death(self) -> str:
-        """What the cluster says of it, which may come after its connection is gone."""
+        """The cluster's report of its end, which may come after its connection is gone."""
         deadline = time.monotonic() + hurried(_DIES_S)
         with suppress(EOFError, OSError):
             while not self._death:

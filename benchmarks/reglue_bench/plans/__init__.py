@@ -1,1 +1,1 @@
-"""What is played: a plan is a pure list of episodes; goals and seeds follow from keys."""
+"""Plans: a plan is a pure list of episodes; goals and seeds follow from keys."""

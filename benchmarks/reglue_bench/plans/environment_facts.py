@@ -1,4 +1,4 @@
-"""What a plan is made of besides settings: the environments that a benchmark plays."""
+"""Facts about a benchmark's environments, which a plan is made of besides settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run is going to play, fixed and hashed before its first step."""
+"""The episodes of a run, fixed and hashed before its first step."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _LONGEST = 30  # characters of an argument in a title
 
 @dataclass(frozen=True, slots=True)
 class Goals:
-    """What a suite plays: the tasks of a split, and how many variants each has."""
+    """The goals of a suite: the tasks of a split, and the number of variants of each."""
 
     suite: SuiteName
     variants: Mapping[str, int]
@@ -65,7 +65,7 @@ class Plan:
     training: Goals | None = None  # what is trained on, where that is not what is evaluated
     training_key: str = ""  # of one run: draws what is trained on; changes no evaluation cell
     environment_args: Mapping[str, Any] = field(default_factory=dict)
-    """What was changed of the environment that the name means; `suite` has it too."""
+    """Changes of the environment that the name means; `suite` has them, too."""
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -194,7 +194,7 @@ class Plan:
         return Phase.TRAIN if plays_on else phase
 
     def _seed_label(self, cell: PlanCell) -> str:
-        """What draws the seeds of an agent's training; empty for all other cells."""
+        """The label from which an agent's training seeds are drawn; empty for all other cells."""
         return _SEED_LABELS.get(cell.phase, "") if self.training_key else ""
 
 
@@ -216,7 +216,7 @@ class PlanCell:
 def difference(
     before: Plan, now: Plan, *, called: tuple[str, str] = ("before", "now")
 ) -> list[str]:
-    """What differs, one line each: `slots: 10 before, 4 now`; of many only the first."""
+    """Differences of two plans, a line each: `slots: 10 before, 4 now`; of many only the first."""
     # Other goals follow from these: fifty lines of numbers would say no more.
     sources = [(each.seed, each.benchmark, each.cells) for each in (before, now)]
     follow = sources[0] != sources[1]

@@ -23,7 +23,7 @@ from reglue_bench.procedures.procedure import plan_parameters, shows_tasks
 
 
 class MetaWorldSampling(ABC):
-    """What upstream's score needs to know of a procedure that draws goals as upstream does."""
+    """Facts for upstream's score about a procedure that draws goals as upstream does."""
 
     @property
     @abstractmethod

@@ -181,7 +181,7 @@ class Queue(Protocol):
     """The units that are left to play."""
 
     def take(self, slot: int) -> Todo | None:
-        """What the slot plays next; None if nothing is left."""
+        """The slot's next episode; None if nothing is left."""
 
     def tell(self, outcome: Outcome) -> None:
         """Receives the outcome of an episode."""

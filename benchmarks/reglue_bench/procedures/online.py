@@ -198,7 +198,7 @@ class Online(Procedure):
         return "reglue_bench.measures.performance:PERFORMANCE"
 
     def _planned(self, unit: int, k: int) -> int:
-        """Which episode of the plan's own order is a run's episode k."""
+        """The number, in the plan's own order, of a run's episode k."""
         first = k - k % self._pass
         if self._order[:2] != (unit, first):
             end = min(first + self._pass, self.episodes or math.inf)

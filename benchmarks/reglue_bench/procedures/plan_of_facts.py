@@ -68,7 +68,7 @@ def _slots(
 def _worst_performance(
     settings: PlanSettings, parameters: Mapping[str, Parameter], facts: EnvironmentFacts
 ) -> dict[str, Parameter]:
-    """What a run, or a judged episode, is worth that ends by its agent's own fault.
+    """The performance of a run, or a judged episode, that ends by its agent's own fault.
 
     What was declared; else the least that the measure can give, so that no agent gains by
     giving up: the least reward where runs are counted in steps; else the least return, of a
@@ -86,7 +86,7 @@ def _worst_performance(
 
 
 def _hidden(settings: PlanSettings, kind: type[Procedure]) -> dict[str, Parameter]:
-    """What to hide from agents. Raises UsageError if they could not play, or know it anyway."""
+    """The facts to hide from agents. Raises UsageError if they need them, or know them anyway."""
     if settings.hide_rewards and not kind.hides_rewards:
         raise UsageError(
             f"got {setting('hide_rewards')} for {settings.benchmark}, whose agents learn from "

@@ -1,4 +1,4 @@
-"""What a procedure is: it owns the units of a plan, and how they are played and judged."""
+"""The interface of procedures: one owns the units of a plan, and how they are played and judged."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ class TrainedAgent:
 
 
 class Procedure(ABC):
-    """How a benchmark plays its plan: when agents learn, when they are judged, and by what.
+    """A way to play and judge a plan: the agents' learning, the judged episodes and the measure.
 
     A package registers a class of its own as an entry point of the group `reglue.procedures`;
     the entry point's name is the procedure's, as in `NAME:ENVIRONMENT`. What a procedure does not
@@ -144,20 +144,20 @@ class Procedure(ABC):
     """
 
     about: ClassVar[str]
-    """What it does, in a line of the report."""
+    """A line of the report on what it does."""
 
     settings: ClassVar[type[BaseModel]]
     """Its parameters. They are flags of `reglue bench` if they are part of Settings; else they
     are given as `--procedure-arg KEY=VALUE`."""
 
     unit: ClassVar[str] = "unit"
-    """What people call a unit: `wave` or `run`; `unit` if it is a single episode."""
+    """The name of a unit: `wave` or `run`; `unit` if it is a single episode."""
 
     slots_setting: ClassVar[str] = "slots"
     """The setting that says how many slots there are."""
 
     workers: ClassVar[int | None] = None
-    """How many processes play its environments by default; None: as measured steps say."""
+    """The default number of processes for its environments; None: as measured steps say."""
 
     keeps_rewards: ClassVar[bool] = False
     """Whether each step's reward is kept, beside the return."""
@@ -184,14 +184,14 @@ class Procedure(ABC):
     """Whether `--train-steps` may train its agents before they are judged."""
 
     scored_by: ClassVar[str] = "reglue_bench.results.scoring:score"
-    """Where the function stands that scores its runs: it gets the procedure and ScoreInputs.
+    """The function that scores its runs: it gets the procedure and ScoreInputs.
 
     This and what follows is `module:name`, which is imported where it is used: a process that
     plays needs none of it.
     """
 
     counted_by: ClassVar[str] = "reglue_bench.terminal.tally:JudgedTally"
-    """Where the Tally stands that counts its runs as they are played."""
+    """The Tally that counts its runs as they are played."""
 
     _known: tuple[int, Sequence[PlanCell]] = (-1, ())  # the unit of the last call
 
@@ -225,7 +225,7 @@ class Procedure(ABC):
 
     @classmethod
     def measured_by(cls, parameters: Mapping[str, Any]) -> str:
-        """Where the Measure stands that plans of these parameters are judged by."""
+        """The Measure by which plans of these parameters are judged."""
         if parameters.get("judged_by") == "return":
             return "reglue_bench.measures.returns:RETURN"
         return "reglue_bench.measures.success:SUCCESS"

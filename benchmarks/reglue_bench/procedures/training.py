@@ -186,7 +186,7 @@ class Training(Procedure):
         return steps // self.width + (slot < steps % self.width)
 
     def cells(self, unit: int) -> Sequence[PlanCell]:
-        """What is judged; how many episodes are trained on is open."""
+        """The judged cells; how many episodes are trained on is open."""
         return [self.cell(unit, k) for k in range(self.judged)]
 
     def cell(self, _unit: int, k: int) -> PlanCell:
@@ -291,7 +291,7 @@ class TrainingRun:
         )
 
     def outcomes(self, status: str, detail: str) -> Sequence[Outcome]:
-        """What was played; what should have been judged and was not ended as the agent did."""
+        """The outcomes so far; judged episodes that were not played end as the agent did."""
         judged = [
             self.judged.get(k) or Outcome(self._ordered(k), status, detail=detail)
             for k in range(self._procedure.judged)

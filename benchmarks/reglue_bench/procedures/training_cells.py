@@ -1,4 +1,4 @@
-"""What an agent trains on: episodes without end, each drawn by its number and a key."""
+"""Training episodes of an agent, without end, each drawn by its number and a key."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class TrainingCells:
         )
 
     def _task(self, number: int) -> tuple[int, int]:
-        """How often the task was played before, and its number."""
+        """An episode's number of earlier visits to its task, and the task's number."""
         visit, place = divmod(number, len(self.variants))
         if self.shows_tasks:
             return visit, place
@@ -60,7 +60,7 @@ class TrainingCells:
 
 
 def evaluation_of(plan: Plan) -> Plan:
-    """What is judged after the training of a plan."""
+    """The plan of the evaluation after the training of a plan."""
     training_names = {EVALUATED_BY, *TrainingSettings.model_fields}
     parameters = {
         name: value for name, value in plan.parameters.items() if name not in training_names
@@ -70,7 +70,7 @@ def evaluation_of(plan: Plan) -> Plan:
 
 
 def training_cells(plan: Plan, *, slots: int | None = None) -> TrainingCells:
-    """What the agents of a plan train on; also of a plan without training."""
+    """The cells on which the agents of a plan train; also for a plan without training."""
     judge = evaluation_of(plan) if EVALUATED_BY in plan.parameters else plan
     return TrainingCells(
         plan.variants if plan.training is None else plan.training.variants,

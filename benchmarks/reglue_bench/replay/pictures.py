@@ -41,7 +41,7 @@ class Camera:
 
 
 def render_world(world: World) -> Picture | None:
-    """What the world's `render` draws, or None. Raises UsageError if something is not installed."""
+    """The picture by the world's `render`, or None. Raises UsageError if it cannot be drawn."""
     if not isinstance(world, Rendered):
         return None
     try:

@@ -41,7 +41,7 @@ class Recorded:
 
     @property
     def title(self) -> str:
-        """Which episode it is, in a line."""
+        """The episode's benchmark, unit, cell and status, in a line."""
         cell, row, kind = self.order.cell, self.row, PROCEDURES[self.plan.procedure].unit
         return (
             f"{self.plan.benchmark}: {kind} {row.unit}, episode {row.k}; {cell.task}, variant "

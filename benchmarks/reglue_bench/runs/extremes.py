@@ -46,7 +46,7 @@ _KINDS = ("low", "high", "least", "most")
 """Corners: of the bounds, and of all that an agent may send."""
 
 _PATTERNS = (*((kind,) for kind in _KINDS), ("low", "high"), ("least", "most"), *[()] * _MIXED)
-"""Which kinds an episode's actions are in turn; none: each element is of any kind."""
+"""The kinds of an episode's actions, in turn; none: each element is of any kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Failure:
 
 
 def failures(plan: Plan, settings: Settings, folder: Path) -> list[Failure]:
-    """What fails in a few short episodes of extreme actions, on cells of the plan.
+    """Failures in a few short episodes of extreme actions, on cells of the plan.
 
     `folder` is for what workers print. Raises UsageError, EnvironmentFault.
     """
@@ -80,7 +80,7 @@ def failures(plan: Plan, settings: Settings, folder: Path) -> list[Failure]:
 
 
 def failure_text(failed: Sequence[Failure]) -> str:
-    """What failed, and what its author can do."""
+    """The failures, and advice to the environment's author."""
     return (
         f"agents can make the environment fail: {failed[0]} (in {len(failed)} of {len(_PATTERNS)} "
         f"episodes of extreme actions); wanted returns within ±{MOST_RETURN:g} and fitting "

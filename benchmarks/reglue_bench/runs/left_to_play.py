@@ -1,4 +1,4 @@
-"""What a session of a run has to play, and what an earlier one lost with its environment.
+"""The episodes left for a session of a run, and those that an earlier one lost.
 
 An agent may have brought it about that its environment was lost for good. So before anybody is
 asked again the episodes that were in play then, the recorded actions are played without the agent.
@@ -57,7 +57,7 @@ def lost_tries(ledger: LedgerReader, procedure: Procedure, order: MakeOrder) -> 
 
 
 def fails_again(tries: Iterable[Try], environment: EnvironmentCalls) -> str | None:
-    """Why a lost episode's environment fails again in its last step; None if that of none does.
+    """The failure of a lost episode's environment in its last step again; None if none fails again.
 
     Raises EnvironmentFault if it is lost elsewhere.
     """

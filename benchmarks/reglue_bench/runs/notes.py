@@ -1,4 +1,4 @@
-"""What a run notes beside its rows."""
+"""Notes of a run beside its rows."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from reglue_bench.settings import Settings
 
 
 class Repeat(BaseModel, frozen=True, extra="forbid"):
-    """What came of playing an episode again at the run's end, or of asking the agent again."""
+    """The result of playing an episode again at the run's end, or of asking the agent again."""
 
     who: Literal["environment", "agent"]
     repeatable: bool | None  # it did the same to the bit; None: it could not be tried
     what: str  # what was tried again; where it first differs; or why nothing was
 
     def __str__(self) -> str:
-        """Why somebody is not repeatable, and what to do; or why it is not known."""
+        """The reason why somebody is not repeatable, with advice; or why it is not known."""
         if self.repeatable is None:
             return f"the {self.who} is not known to be repeatable: {self.what}"
         if self.repeatable:
@@ -45,7 +45,7 @@ _BLAMES = {
 
 
 class Ending(BaseModel, frozen=True, extra="forbid"):
-    """What ended a run before its plan was played."""
+    """The reason why a run ended before its plan was played."""
 
     status: str  # whose fault: agent_error, agent_timeout, agent_disconnected, interrupted, …
     what: str  # the error, or how to continue
@@ -56,13 +56,13 @@ class Ending(BaseModel, frozen=True, extra="forbid"):
 
 
 def ending_of(about: Mapping[str, str]) -> Ending | None:
-    """What ended the last session of a run early, from its ledger's `about`."""
+    """The early end of a run's last session, from its ledger's `about`."""
     text = about.get(ENDED_EARLY)
     return Ending.model_validate_json(text) if text else None
 
 
 def limits_text(settings: Settings, where: str) -> str:
-    """How long a step may take of environments that are played `where`, and of an agent."""
+    """The limits on a step of environments that are played `where`, and of an agent."""
     if where == LocalEnvironmentPort.where:
         environment = (
             "an environment in this process has no time limit, and only Ctrl-C ends one that hangs "

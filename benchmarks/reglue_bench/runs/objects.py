@@ -29,7 +29,7 @@ from reglue_bench.plans.plan import Plan
 from reglue_bench.settings import Settings, read_settings
 
 PROCEDURE = "evaluate"
-"""How an object is played."""
+"""The procedure that plays an object."""
 
 
 @dataclass(frozen=True, slots=True)

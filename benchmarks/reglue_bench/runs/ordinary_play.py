@@ -27,7 +27,7 @@ from reglue_bench.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What an episode showed."""
+    """Findings about an episode."""
 
     observations: int
     nan: int  # how many of them held NaN

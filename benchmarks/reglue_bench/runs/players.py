@@ -64,7 +64,7 @@ def players_of(
 def environment_players(
     request: Request, folder: Path, say: Callable[[str], None]
 ) -> RayPlayers[FromEnvironment] | None:
-    """What environments are placed on; None: they are here. Raises UsageError, MissingExtra."""
+    """The players for environments; None: this process. Raises UsageError, MissingExtra."""
     settings = request.settings
     if (where := settings.environments) == LOCAL:
         return None
@@ -94,7 +94,7 @@ def shard_settings(
     *,
     was_lost: bool,
 ) -> Callable[[int], ShardSettings]:
-    """What each process that plays a share is told, by its number from 1.
+    """The settings of each process that plays a share, by its number from 1.
 
     `starts` and `cells` are the keys of start seeds and of cells. Whether a process of this run
     `was_lost` in the midst of a unit decides where environments are.
@@ -133,7 +133,7 @@ def _numbered(settings: ShardSettings, number: int) -> ShardSettings:
 
 
 def _why_one_process(request: Request, folder: Path) -> str:
-    """Why no other process can play; empty if others can."""
+    """The reason why no other process can play; empty if others can."""
     if request.agent is not None or request.environment is not None:
         return "an object of this process plays, of which others have no copy"
     if _connects(request):
@@ -148,7 +148,7 @@ def _why_one_process(request: Request, folder: Path) -> str:
 
 
 def _why_one(request: Request) -> str:
-    """Why one agent plays everything, and what to do for more."""
+    """The reason why one agent plays everything, and advice for more."""
     if request.plan.procedure == TRAINING:
         return (
             "the agent that learns plays all of a run (runs of several training seeds can be "

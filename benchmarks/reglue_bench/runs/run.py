@@ -25,16 +25,17 @@ from reglue_bench.runs.trust import SIGNATURE, signature
 from reglue_bench.settings import Settings
 
 Retry = Literal["none", "environment", "all"]
-"""Whose faults are not final when a run is resumed."""
+"""The faults that are played again when a run is resumed, by whose they are."""
 
 MOST_TRIES = 10
-"""How often a unit is begun, as runs that are killed or interrupted in mid-unit are resumed, unless
-the user has faults played again. An agent meets its episodes anew each time."""
+"""The most starts of a unit, as runs that are killed or interrupted in mid-unit are resumed, unless
+the user has faults played again. An agent meets its episodes anew each time.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to play: settings, their plan, and the agent object if there is one.
+    """A run to play: settings, their plan, and the agent object if there is one.
 
     Of what was played before, the units with a fault of `retry_faults` are played again: of the
     environment alone, where an agent's are final, or of anybody.
@@ -63,7 +64,7 @@ class Request:
 
     @property
     def suite(self) -> SuiteName:
-        """What the plan's environments are made of here."""
+        """The suite of the plan's environments on this machine."""
         return self.known_suite or suite_of(self.plan, self.settings)
 
 

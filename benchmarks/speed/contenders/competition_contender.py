@@ -106,7 +106,7 @@ def agents(join_strings: list[str], each: int) -> None:
 
 @dataclass(slots=True)
 class Measured:
-    """What the section shows."""
+    """The figures of the section."""
 
     seconds: list[float] = field(default_factory=list)  # from the first join to the last farewell
     cpu_s: list[float] = field(default_factory=list)  # of all processes in that time

@@ -1,4 +1,4 @@
-"""What steps and resets of Meta-World cost, in a process of its own, which loads all tasks."""
+"""The costs of Meta-World's steps and resets, in a process of its own, which loads all tasks."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _step_cost(task: str, repetitions: int) -> StepCost:
 
 
 Control: TypeAlias = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
-"""What the physics is told in a step: where the hand is to be, and the gripper's force."""
+"""The input of the physics in a step: the hand's target, and the gripper's force."""
 
 
 def simulation(env: Any) -> Callable[[Control], None]:

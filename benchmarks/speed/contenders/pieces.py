@@ -1,4 +1,4 @@
-"""What the pieces of a turn cost, by pyperf: `python -m speed.contenders.pieces -o FILE`.
+"""The costs of the pieces of a turn, by pyperf: `python -m speed.contenders.pieces -o FILE`.
 
 Each is measured with 1 slot and with 64, of the light environment. For people who change one.
 """

@@ -34,7 +34,7 @@ _WAIT_S = 60.0
 
 
 class Line(Protocol):
-    """What joins two processes."""
+    """A connection of two processes."""
 
     def send(self, message: bytes) -> None:
         """One message."""
@@ -176,7 +176,7 @@ def _served(way: str, role: str) -> Iterator[Line]:
 
 @contextmanager
 def _socket_listener() -> Iterator[tuple[str, SimpleQueue[Line]]]:
-    """Where one may join, and who has."""
+    """The address to join at, and the queue of those that have joined."""
     joined: SimpleQueue[Line] = SimpleQueue()
 
     def accept() -> None:

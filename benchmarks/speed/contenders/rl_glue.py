@@ -169,7 +169,7 @@ class Line:
         return body
 
     def next(self) -> tuple[int, bytes]:
-        """What it is, and its body. Raises EOFError."""
+        """The next message: its kind and its body. Raises EOFError."""
         what, size = _HEAD.unpack(self._read(_HEAD.size))
         return what, self._read(size) if size else b""
 

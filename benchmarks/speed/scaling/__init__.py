@@ -1,1 +1,1 @@
-"""How a run scales: what its coordinator sustains, and what nodes of a Ray cluster add."""
+"""Scaling of a run: its coordinator's load, and the gain by nodes of a Ray cluster."""

@@ -59,7 +59,7 @@ def _stood_on() -> dict[str, str]:
 
 
 def _measured(part: str, scale: Scale) -> dict[str, Any]:
-    """What was found, when, and how busy the machine was with other things before."""
+    """The results of a part, their date, and the machine's load by other work before."""
     about = {"date": time.strftime("%Y-%m-%d"), "load": round(os.getloadavg()[0], 1)}
     return about | {"found": PARTS[part](scale)}
 

@@ -52,7 +52,7 @@ def cpu_s_of_a_row(scale: Scale, watch: Watch) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class _Took:
-    """What a command took."""
+    """The time that a command took."""
 
     wall_s: float
     cpu_s: float  # of the command and its processes here; nodes' are not among them

@@ -1,4 +1,4 @@
-"""What a coordinator costs: a whole online run whose shards are idle.
+"""The cost of a coordinator: a whole online run whose shards are idle.
 
 `python -m speed.scaling.coordinator SHARDS RUNS EPISODES STEPS` prints what it took as JSON.
 """
@@ -42,7 +42,7 @@ def main() -> None:
 
 
 class _Clocks(NullObserver):
-    """What was spent since the first episode."""
+    """The time spent since the first episode."""
 
     rows = 0
 

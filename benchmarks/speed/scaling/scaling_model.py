@@ -1,4 +1,4 @@
-"""How long a command takes on so many nodes, fitted to those that were measured."""
+"""A command's duration by its number of nodes, fitted to measured ones."""
 
 from __future__ import annotations
 

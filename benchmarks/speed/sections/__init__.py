@@ -1,1 +1,1 @@
-"""What is measured: functions of `(scale, watch)` that return a Section."""
+"""Sections of the measurement: functions of `(scale, watch)` that return a Section."""

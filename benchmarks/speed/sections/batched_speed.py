@@ -1,4 +1,4 @@
-"""What Reglue costs beside environments that are batches by nature."""
+"""The cost of Reglue beside environments that are batches by nature."""
 
 from __future__ import annotations
 

@@ -148,7 +148,7 @@ class _Evaluations:
         return self.ran[-1]
 
     def their_score(self) -> Series:
-        """What of their commands was the evaluation alone."""
+        """The part of their commands that was the evaluation alone."""
         return Series(THEIR_SCORE, "s", tuple(ran.found["seconds"] for ran in self.ran))
 
     def ours(self, cache: Path) -> Ran:
@@ -185,7 +185,7 @@ class _Evaluations:
         return least["physics"] + least["policy"]
 
     def without_glue(self) -> Series:
-        """What went with each floor."""
+        """The seconds of our environments and experts, measured with each floor."""
         return Series(WORLDS, "s", tuple(self.worlds))
 
     def details(self) -> tuple[Series, ...]:

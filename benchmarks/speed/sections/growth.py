@@ -1,4 +1,4 @@
-"""What an episode costs among many, memory, and many agents at once."""
+"""The cost of an episode among many, memory, and many agents at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Reglue costs beside an environment that steps in microseconds: CartPole."""
+"""The cost of Reglue beside an environment that steps in microseconds: CartPole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a step and a reset of Meta-World cost, and steps of the arcade's games."""
+"""The cost of a step and a reset of Meta-World, and of steps of the arcade's games."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs on a node of a Ray cluster: it starts a process, and passes on its messages."""
+"""The actor on a node of a Ray cluster: it starts a process, and passes on its messages."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ _REACH_S = 60.0  # how long a cluster may take to answer
 
 @dataclass(frozen=True, slots=True)
 class Connect:
-    """What Ray's process is to connect to."""
+    """The cluster to which Ray's process connects."""
 
     address: str
     module: str  # what the processes of its actors run
@@ -153,7 +153,7 @@ class RayPlayers(Players[M]):
                 )
 
     def _answer(self, ray: Child[_FromRay], deadline: float) -> _FromRay:
-        """What Ray's process answers until then, in monotonic seconds."""
+        """The answer of Ray's process by the deadline, in monotonic seconds."""
         try:
             ray.send(self._connect)
             if readable([ray], deadline - time.monotonic()):

@@ -134,7 +134,7 @@ class LedgerReader:
 
     @property
     def about(self) -> dict[str, str]:
-        """What the run was begun with."""
+        """The facts with which the run was begun."""
         with self._reading() as connection:
             return facts(connection, self._folder)
 
@@ -271,7 +271,7 @@ def check_holds_run(connection: sqlite3.Connection, folder: Path) -> None:
 
 
 def facts(connection: sqlite3.Connection, folder: Path) -> dict[str, str]:
-    """What a ledger says about its run. Raises RunDamaged."""
+    """The facts about its run in a ledger. Raises RunDamaged."""
     entries: dict[str, str] = dict(connection.execute("SELECT name, value FROM about"))
     digest = entries.pop(DIGEST, None)
     if digest != tables.digest_of_facts(entries):

@@ -1,4 +1,4 @@
-"""What agents saw and did in a run, in a file beside the ledger: the source of its dataset.
+"""Recording of a run's observations and actions beside the ledger: the source of its dataset.
 
 Parts are written as episodes are played; an episode counts once the ledger holds its try. So a
 process that is killed at any point leaves nothing to mend: what the ledger does not hold is played

@@ -68,7 +68,7 @@ class ObservedReader:
 
     @property
     def spec(self) -> TaskSpec:
-        """What observations and actions are; of one slot."""
+        """The TaskSpec of observations and actions, of one slot."""
         try:
             return spec_from_bytes(self._about["spec"])
         except SpecError as error:

@@ -61,8 +61,7 @@ AnyRow = TypeVar("AnyRow", bound=Row)
 
 
 def facts(connection: sqlite3.Connection, path: Path) -> dict[str, bytes]:
-    """What the file says about its run. Raises UsageError if it says nothing, or is of another
-    version."""
+    """The facts about its run in the file. Raises UsageError for none, or another version's."""
     has_begun = "about" in table_names(connection)
     entries = dict(connection.execute("SELECT name, value FROM about")) if has_begun else {}
     if not entries:
