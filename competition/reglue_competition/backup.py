@@ -181,7 +181,7 @@ def _value(value: object) -> object:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """What belongs to a backup, sorted; links are not followed."""
+    """The files of a backup, sorted; links are not followed."""
     for name in _CONTENTS:
         top = folder / name
         for each in [top] if top.is_file() else sorted(top.rglob("*")):

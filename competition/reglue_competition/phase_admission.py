@@ -23,7 +23,7 @@ from reglue_bench.runs.run import Request
 from reglue_competition.phases import PlannedBenchmark
 
 CELLS = 8
-"""How many episodes of a plan are played in each way; all ways must agree to the bit."""
+"""The number of a plan's episodes that are played in each way; all ways must agree to the bit."""
 
 _RANDOM = "random"
 

@@ -31,7 +31,7 @@ _MOST_PICTURES = 10_000  # of an episode: the rest of a longer one is not shown
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Why a video, or a part of one, is missing."""
+    """The reason why a video, or a part of one, is missing."""
 
     text: str
     is_fault: bool  # an episode was not replayed exactly; else its environment has no pictures

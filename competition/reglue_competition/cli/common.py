@@ -103,7 +103,7 @@ def write_certificate(
 
 
 def certificate_file(folder: CompetitionFolder, token: str) -> Path:
-    """Where the certificate goes that is made with the token of that id."""
+    """The file of the certificate that is made with the token of that id."""
     return folder.path / "certificates" / f"{token}.pem"
 
 

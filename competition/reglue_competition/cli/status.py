@@ -331,7 +331,7 @@ def _hashes(store: Store, submission: Submission) -> dict[int, str | None]:
 
 
 def _chosen_by_teams(store: Store, runs: Path) -> list[Chosen]:
-    """What counts for each team, phase by phase, where teams choose; else nothing."""
+    """The submission that counts for each team, phase by phase, where teams choose; else none."""
     from reglue_competition.ranking import chosen
 
     definition = store.definition()
@@ -353,7 +353,7 @@ def _numbered(voids: Mapping[int, str]) -> dict[int, str]:
 
 
 def _why_not_open(store: Store, phase: Phase) -> str | None:
-    """Why the server did not open a phase that is planned, as it last noted."""
+    """The server's last noted reason why it did not open a planned phase."""
     if phase.state != "planned":
         return None
     refusals = store.events_of("phase not opened", phase=phase.name)

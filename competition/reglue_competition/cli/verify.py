@@ -162,7 +162,7 @@ def _print(verdict: Verdict, revealed: PhaseReveal | None) -> None:
 
 
 def _checks(verdict: Verdict, header: Header) -> Iterator[str]:
-    """What the file says, and how far it was checked."""
+    """The content of the file, and the extent of the checks, as lines."""
     of = f"benchmark {header.index} of phase {header.phase} of {header.competition}"
     draw = f", on goals and episodes of its own (draw {header.draw})" * bool(header.draw)
     yield f"team {header.team}, submission {header.submission}: {of}{draw}"

@@ -1,4 +1,4 @@
-"""Which keys of a competition file may change once a phase has opened."""
+"""Keys of a competition file that may change once a phase has opened."""
 
 from __future__ import annotations
 

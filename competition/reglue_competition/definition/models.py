@@ -1,4 +1,4 @@
-"""What a competition file may hold."""
+"""The tables and keys of a competition file."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class _Table(BaseModel):
 
 
 class Bars(_Table):
-    """What `reglue competition admit` asks of a benchmark, in units of its score."""
+    """The bars of `reglue competition admit` for a benchmark, in units of its score."""
 
     reference: str | None = None  # an agent that solves it: file.py:Class, from the folder
     reference_at_least: Finite | None = None
@@ -212,7 +212,7 @@ class Ranking(_Table):
 
 
 class AgentsSee(_Table):
-    """What agents receive during an evaluation."""
+    """The facts that agents receive during an evaluation."""
 
     rewards: bool = False
     success_ends: bool = False  # that an episode ended by success, not that it merely ended
@@ -220,7 +220,7 @@ class AgentsSee(_Table):
 
 
 class ImageLimits(_Table):
-    """What the image of an agent may hold, and its container may use."""
+    """Limits of an agent's image and of its container."""
 
     memory_gib: Size = 4.0  # with what it writes to /tmp
     tmp_gib: Size = 1.0  # of /tmp
@@ -233,7 +233,7 @@ class ImageLimits(_Table):
 
 
 class PageDefinition(_Table):
-    """What the page shows besides the leaderboard."""
+    """The content of the page besides the leaderboard."""
 
     listen: str = "127.0.0.1:8080"  # HOST:PORT
     about: Text = ""  # paragraphs of plain text
@@ -332,12 +332,12 @@ class Definition(_Table):
         return min(begins, of.closes)
 
     def board_of(self, phase: str) -> Audience:
-        """Who sees a phase's scores: of a private one the organiser, until it is revealed."""
+        """The readers of a phase's scores: of a private one the organiser, until it is revealed."""
         of = self.phase(phase)
         return of.board or ("organiser" if of.kind == "private" else "public")
 
     def quotas_of(self, phase: PhaseDefinition) -> Quotas:
-        """What a team may enter in a phase."""
+        """The number of submissions that a team may enter in a phase."""
         quotas = phase.quotas or self.quotas
         if phase.kind == "private" and quotas.in_all is None:
             return quotas.model_copy(update={"in_all": 1})

@@ -1,4 +1,4 @@
-"""What teams hand in, checked and kept: an image, or a project of Python."""
+"""Checked archives of teams, which are kept: an image, or a project of Python."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ def keep_archive(
 
 
 def kept_file(folder: Path, digest: str) -> Path:
-    """Where that is kept."""
+    """The file in which the archive of that digest is kept."""
     _, _, name = digest.rpartition(":")
     return folder / f"{name}.tar"
 
 
 def _found(archive: TarArchive, takes_projects: bool) -> Image | Project:
-    """What it holds. Raises UsageError."""
+    """The image or project in an archive. Raises UsageError."""
     if archive.has(AGENT_FILE):
         if takes_projects:
             return project_of(archive)

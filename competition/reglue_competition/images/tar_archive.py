@@ -86,7 +86,7 @@ class TarArchive:
         return _unpacked(file) if begin.startswith(_GZIP) else file
 
     def read(self, name: str) -> bytes:
-        """What a short file holds. Raises UsageError."""
+        """The content of a short file. Raises UsageError."""
         content = self.open(name).read(_MOST_TEXT + 1)
         if len(content) > _MOST_TEXT:
             refuse(f"{brief(name)} has more than {_MOST_TEXT:,} bytes")

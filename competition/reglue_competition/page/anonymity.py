@@ -17,7 +17,7 @@ def hides_names(snapshot: Snapshot, phase: str) -> bool:
 
 
 def anonymous(snapshot: Snapshot, reader: str) -> Snapshot:
-    """What anybody may read but the organiser: the team `reader` finds its own name there.
+    """The snapshot for anybody but the organiser: the team `reader` finds its own name there.
 
     Others are numbered in the order of their first submissions of a phase, and what they call their
     submissions is left out.

@@ -84,7 +84,7 @@ class Page:
         )
 
     def app(self) -> ASGIApp:
-        """What a server runs; the site's snapshot is renewed meanwhile."""
+        """The application that a server runs; it renews the site's snapshot meanwhile."""
         routes = [
             Route("/", self._leaderboard),
             Route("/phases/{phase}", self._leaderboard),
@@ -288,7 +288,7 @@ class Page:
         return [("", "Make a new token"), *alone]
 
     def _left(self, who: Who) -> list[str]:
-        """What a team may still enter, by phase."""
+        """The submissions that a team may still enter, a line for each phase."""
         assert isinstance(who.bearer, Team)
         try:
             left = self._site.store.quotas_left(who.bearer, datetime.now(UTC))
@@ -375,11 +375,11 @@ class Page:
         return snapshot if who.is_organiser else anonymous(snapshot, who.team)
 
     def _withheld(self, phase: str, who: Who) -> str:
-        """Why a reader sees no scores of a phase yet; empty: it does."""
+        """The reason why a reader sees no scores of a phase yet; empty: it sees them."""
         return "" if who.is_organiser else self._site.snapshot.withheld(phase, self._revealed())
 
     def _more(self, submission: Submission, runs: Sequence[Run], who: Who) -> dict[int, More]:
-        """What somebody may see of a submission's runs, besides their scores."""
+        """The parts of a submission's runs that a reader may see, besides their scores."""
         snapshot, reader = self._site.snapshot, who.reads(submission)
         transcripts = self._files(submission, "transcripts", who)
         videos = self._files(submission, "replays", who)
@@ -456,7 +456,7 @@ class Page:
 
 
 def _may_enter(quotas: Mapping[str, tuple[int, int]]) -> str:
-    """How many one may enter, by quotas: how many are left, and how many there are in all."""
+    """The number of submissions that may be entered, by quotas: what is left, and the quota."""
     if not quotas:
         return "enter as many as you like"
     return f"still enter {listed([f'{n} of {most} {what}' for what, (n, most) in quotas.items()])}"

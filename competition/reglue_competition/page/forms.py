@@ -1,4 +1,4 @@
-"""What teams and the organiser change by the page's forms."""
+"""Changes by teams and the organiser through the page's forms."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from reglue_competition.store import Standing, Submission, Team
 _FORM_S = 10.0  # within which a form must have come
 
 _STANDINGS: tuple[Standing, ...] = ("off the board", "unranked", "ranked")
-"""What the organiser's buttons make of a score."""
+"""The standings of a score that the organiser's buttons set."""
 
 
 class Forms:
@@ -136,7 +136,7 @@ class Forms:
         )
 
     async def _of_submissions_team(self, request: Request) -> tuple[str, Team, Submission]:
-        """What a team writes about a submission of its own."""
+        """The text that a team writes about its own submission, the team and the submission."""
         form, team = await self.of_team(request)
         submission = known(self._site, request)
         if team.name != submission.team:

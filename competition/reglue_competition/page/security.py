@@ -147,7 +147,7 @@ class Sessions:
             self._sessions.pop(cookie, None)
 
     def form_token(self, cookie: str) -> str:
-        """What a form of the cookie's browser must hold."""
+        """The token that a form of the cookie's browser must hold."""
         return hmac.new(self._key, cookie.encode(), hashlib.sha256).hexdigest()
 
     def is_form_token(self, cookie: str, token: str) -> bool:

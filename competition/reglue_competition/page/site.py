@@ -93,7 +93,7 @@ class Snapshot:
         return is_closed and not self.of_phase(name, *UNFINISHED)
 
     def withheld(self, name: str, revealed: Collection[str]) -> str:
-        """Why nobody but the organiser sees a phase's scores yet; empty: everybody does.
+        """The reason why only the organiser sees a phase's scores yet; empty: everybody sees them.
 
         `revealed` are the phases whose plans were published.
         """
@@ -261,7 +261,7 @@ class Site:
 
 
 def _scored(snapshot: Snapshot, phase: str) -> _Scored:
-    """What a phase's leaderboard depends on."""
+    """The facts on which a phase's leaderboard depends."""
     ended = [e for e in snapshot.of_phase(phase, *SCORED) if not snapshot.is_frozen_out(e)]
     rulings = snapshot.rulings
     return frozenset(

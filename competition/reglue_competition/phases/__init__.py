@@ -1,4 +1,4 @@
-"""What a competition's phases play: secrets, drawn plans, and the commitment to them."""
+"""Plans of a competition's phases: secrets, drawn plans, and the commitment to them."""
 
 from reglue_competition.phases.commitment import (
     PhaseReveal,

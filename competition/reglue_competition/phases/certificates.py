@@ -25,7 +25,7 @@ CERTIFICATE, CERTIFICATE_KEY = "certificate.pem", "certificate.key.pem"
 AUTHORITY, AUTHORITY_KEY = "authority.pem", "authority.key.pem"
 
 WARN = timedelta(days=30)
-"""How long before its end a server warns of its certificate's."""
+"""The time before the end of its certificate from which a server warns of it."""
 
 MOST_NAME = 64
 """Bytes of a common name in UTF-8 (X.520, ub-common-name)."""
@@ -79,7 +79,7 @@ class Certificate:
 
     @property
     def renewal(self) -> str:
-        """What the organiser does to renew it."""
+        """Instructions for the organiser to renew it."""
         secrets = self.path.parent
         if (secrets / AUTHORITY_KEY).exists():
             return f"`reglue competition certificate {secrets.parent} --renew`, then start anew"

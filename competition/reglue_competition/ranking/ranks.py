@@ -18,7 +18,7 @@ from reglue_competition.ranking.mean_ranks import mean_ranks
 from reglue_competition.ranking.scored_submissions import RankedBenchmark, ScoredSubmission
 
 LEVEL = 0.05
-"""How often boards of teams that are equally good may call one better than another."""
+"""The rate at most at which boards of equally good teams call one better than another."""
 
 _SHARED = (
     "A team's rank is one more than the number of teams that are significantly better, so teams "
@@ -46,7 +46,7 @@ _BY_MEAN_RANK = (
 
 
 def rule(ranking: Ranking, ranked: int = 0) -> str:
-    """How ranks are made, as the page explains it; `ranked` teams are on the board."""
+    """The rule for ranks, as the page explains it; `ranked` teams are on the board."""
     if ranking.total == "mean rank":
         return _BY_MEAN_RANK
     if ranking.ties == "score":
@@ -65,7 +65,7 @@ def level_of_a_pair(teams: int) -> float:
 
 
 def cells_that_separate(teams: int, apart: float) -> int:
-    """How many cells tell two of so many teams apart in four of five cases.
+    """The number of cells that tells two of so many teams apart in four of five cases.
 
     Their success rates are near 50 %, and differ by `apart`. Cells that are as hard for both need
     fewer.

@@ -1,4 +1,4 @@
-"""What is ranked: one submission of each team, with its score over a phase's benchmarks."""
+"""The ranked submissions: one of each team, with its score over a phase's benchmarks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Spread = tuple[float, Interval | None]
 """A score and its 95 % interval; None: too little is known of how it varies."""
 
 ChosenBy: TypeAlias = Literal["best", "last", "team", "default"]
-"""Why a submission counts for its team; `default`: the last, as its team has chosen none."""
+"""The reason why a submission counts for its team; `default`: the last, as it has chosen none."""
 
 HOW_CHOSEN: Mapping[ChosenBy, str] = {
     "best": "its best",
@@ -44,7 +44,7 @@ class RankedBenchmark:
 
     @property
     def unit(self) -> float:
-        """What a score is divided by in the total."""
+        """The divisor of a score in the total."""
         return 1.0 if self.scale is None else self.scale[1] - self.scale[0]
 
     def scaled(self, spread: Spread) -> Spread:
@@ -84,7 +84,7 @@ class ScoredSubmission:
         return bool(plays) and is_whole and not is_privileged
 
     def chosen_by(self, choose: Choose) -> ChosenBy:
-        """Why it counts for its team, if it does."""
+        """The reason why it counts for its team, if it does."""
         return "default" if choose == "team" and not self.is_chosen else choose
 
     def score(self, place: int, benchmark: RankedBenchmark) -> tuple[float | None, Interval | None]:

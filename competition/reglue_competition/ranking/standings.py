@@ -67,8 +67,9 @@ class Leaderboard:
     total: Total  # what the rows' `score` is
     track: Track | None  # None: all benchmarks that are not void count
     left_out: Mapping[str, str]
-    """Why submissions are not in it although they have a score, by their ids: their results cannot
-    be read."""
+    """Ids of submissions that are missing although they have a score, with the reason: their
+    results cannot be read.
+    """
 
     @property
     def places(self) -> Sequence[int]:

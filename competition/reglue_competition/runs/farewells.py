@@ -1,4 +1,4 @@
-"""What agents hear when their submissions have ended, also those that are away just then."""
+"""Farewells to agents whose submissions have ended, also to those that are away just then."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from reglue_competition.runs.store_entries import StoreEntries
 from reglue_competition.store import UNFINISHED, Status, Store, Submission
 
 MARGIN_S = 5.0
-"""How much later than its window an agent may come to a server that is new."""
+"""Seconds after its window in which an agent may still come to a server that is new."""
 
 _TOLD: tuple[Status, ...] = ("finished", "failed", "cancelled", "broken")
 

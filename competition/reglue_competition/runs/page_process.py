@@ -44,7 +44,7 @@ class TlsFiles:
             ) from error
 
     def written_at(self) -> tuple[int, ...]:
-        """When each was written, nanoseconds; empty if one cannot be found."""
+        """The times at which the files were written, nanoseconds; empty if one cannot be found."""
         try:
             return tuple(each.stat().st_mtime_ns for each in (self.certificate, self.key))
         except OSError:

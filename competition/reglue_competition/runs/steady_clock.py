@@ -13,8 +13,9 @@ JUMP = timedelta(hours=1)
 """A clock that moves so much more or less than time has passed has jumped."""
 
 STEADY_S = 600.0
-"""How long it must go on steadily after a jump until it is believed. A machine that was suspended
-is right at once; one that asks a time server after its start is wrong for less than this."""
+"""Seconds for which it must go on steadily after a jump until it is believed. A machine that was
+suspended is right at once; one that asks a time server after its start is wrong for less than this.
+"""
 
 
 class SteadyClock:

@@ -41,7 +41,7 @@ class SubmittedImage:
 
 @dataclass(frozen=True, slots=True)
 class SubmissionSettings:
-    """What a submission's process is to play: the first message to it."""
+    """The settings of a submission's process: the first message to it."""
 
     competition: str
     phase: str
@@ -144,7 +144,7 @@ FromSubmission: TypeAlias = Listening | Progress | Digest | RunEnded | Ended
 _FROM_SUBMISSION: Codec[FromSubmission] = Codec(FromSubmission)
 
 News: TypeAlias = Listening | Progress | RunEnded | Ended | Exception
-"""What a submission's process says; an error where that could not be taken in."""
+"""A message of a submission's process; an error where that could not be read."""
 
 
 class SubmissionProcess(Child[FromSubmission]):
@@ -174,7 +174,7 @@ class SubmissionProcess(Child[FromSubmission]):
         self._reader.start()
 
     def news(self) -> Iterator[News]:
-        """What it has said since the last time."""
+        """The messages since the last call."""
         with contextlib.suppress(Empty):
             while True:
                 yield self._news.get_nowait()

@@ -166,7 +166,7 @@ def _serve(settings: SubmissionSettings, parent: _Parent) -> None:
 
 
 def _served(settings: SubmissionSettings) -> tuple[GlueServer, ServedAgent]:
-    """Where the agent joins; that of an image is started. Raises UsageError."""
+    """The server for the agent, and the agent; that of an image is started. Raises UsageError."""
     image = settings.image
     server = GlueServer(
         "127.0.0.1:0",
@@ -186,7 +186,7 @@ def _served(settings: SubmissionSettings) -> tuple[GlueServer, ServedAgent]:
 
 
 def _rehearsed(settings: SubmissionSettings) -> Ended | None:
-    """How an image fails in short episodes of the goals that everybody has; None if it plays.
+    """The failure of an image in short episodes of the goals that everybody has; None if it plays.
 
     Its container is another one than that of the submission, and leaves nothing to it. Raises
     UsageError, ContainerEngineFailed.
@@ -217,7 +217,7 @@ def _rehearsed(settings: SubmissionSettings) -> Ended | None:
 
 
 def _why_failed(result: Result) -> str:
-    """How an agent was lost, or failed in each episode; empty if it plays."""
+    """The agent's fault, by which it was lost or failed in each episode; empty if it plays."""
     ending = result.ended_early
     if ending is not None and is_agents_fault(ending.status):
         return f"{ending.status}: {ending.what}"
@@ -228,7 +228,7 @@ def _why_failed(result: Result) -> str:
 
 
 def _not_started(error: UsageError) -> Ended:
-    """How a submission goes on whose image could not be started."""
+    """The next status of a submission whose image could not be started."""
     if (lack := lacks_engine()) is not None:
         return Ended("waiting", f"its image waits: {lack}")
     return Ended("broken", str(error), again=True)
@@ -276,7 +276,7 @@ def _program(settings: SubmissionSettings, image: SubmittedImage) -> Program:
 
 
 def _project(settings: SubmissionSettings) -> Path:
-    """Where the files of a project are while it plays."""
+    """The folder of a project's files while it plays."""
     return Path(settings.folder) / "project"
 
 

@@ -1,1 +1,1 @@
-"""What `reglue competition init` writes: a competition file, and a package for hidden tasks."""
+"""Files of `reglue competition init`: a competition file, and a package for hidden tasks."""

@@ -218,7 +218,7 @@ def new_token() -> str:
 
 
 def forgotten_name(team: Team) -> str:
-    """What a team is called once it is forgotten: no other can be called so."""
+    """The name of a team once it is forgotten: no other can have it."""
     return f"team #{team.id}"
 
 

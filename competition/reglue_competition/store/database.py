@@ -200,7 +200,7 @@ def sqlite_url(file: Path) -> str:
 
 
 def read_only_uri(file: Path) -> str:
-    """How SQLite opens a file to read it, also where it can write nothing beside it."""
+    """The URI to read a file with SQLite, also where it can write nothing beside it."""
     uri = f"{file.absolute().as_uri()}?mode=ro"
     is_alone = not file.with_name(f"{file.name}-wal").exists()
     return f"{uri}&immutable=1" if is_alone and not os.access(file.parent, os.W_OK) else uri

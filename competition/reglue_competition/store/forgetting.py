@@ -1,4 +1,4 @@
-"""What is personal of a team is deleted; what it scored stays."""
+"""Deletion of a team's personal data; its scores stay."""
 
 from __future__ import annotations
 

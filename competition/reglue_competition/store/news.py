@@ -39,7 +39,7 @@ class Announcements(Events):
         self._database.write(remove)
 
     def news(self) -> list[News]:
-        """What is on the page, the newest first."""
+        """The announcements on the page, the newest first."""
         return self._database.read(_news)
 
 

@@ -1,4 +1,4 @@
-"""Who may enter, what an entry plays, and what may be played again."""
+"""Rules of entry: the teams that may enter, the draw of an entry, and what may be played again."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def check_quotas(
 def quotas_left(
     connection: sa.Connection, team: Team, phase: sa.RowMapping, now: datetime
 ) -> dict[str, tuple[int, int]]:
-    """How many a team may still enter, and how many in all, by each quota that there is."""
+    """The number of submissions that a team may still enter, and the limit, by quota."""
     counts = _counts(connection, team, phase, now)
     limits = _limits(connection, team.name, phase)
     return {_LEFT[key]: (max(0, most - counts[key]), most) for key, most in limits.items()}
@@ -147,7 +147,7 @@ _LEFT = {"at_once": "at once", "a_day": "today (UTC)", "in_all": "in this phase"
 def _counts(
     connection: sa.Connection, team: Team, phase: sa.RowMapping, now: datetime
 ) -> dict[str, int]:
-    """What counts against each quota."""
+    """The number of submissions that count against each quota."""
     columns = schema.submissions.c
     only = {"at_once": columns.status.in_(UNFINISHED), "a_day": _on_day(now), "in_all": sa.true()}
     counted = (columns.phase_id == phase["id"], columns.status.not_in(FREE))

@@ -23,7 +23,7 @@ REPLAYED: tuple[Status, ...] = ("broken", "failed", "cancelled")
 SCORED: tuple[Status, ...] = ("finished", "failed")
 """Those that have a score."""
 MOST_WAIT = timedelta(hours=48)
-"""How long a submission waits for its agent once its phase is closed; then it is withdrawn."""
+"""The time that a submission waits for its agent once its phase is closed; then it is withdrawn."""
 FINAL: tuple[Status, ...] = tuple(status for status in STATUSES if status not in UNFINISHED)
 
 
@@ -48,9 +48,7 @@ class Phase:
 
 
 def default_phase(are_open: Iterable[Phase]) -> Phase | None:
-    """Which of the phases that are open is meant where none is named: one of practice only if no
-    other is open.
-    """
+    """The default one of the open phases: one of practice only if no other is open."""
     return min(are_open, key=lambda each: each.kind == "practice", default=None)
 
 
@@ -119,7 +117,7 @@ class Submission:
         return self.ended_at is not None and self.ended_at < date
 
     def waits_until(self, phase: Phase) -> datetime | None:
-        """When it is withdrawn unless its agent comes; None while its phase is not closed."""
+        """The time of its withdrawal unless its agent comes; None while its phase is not closed."""
         if self.status != "waiting" or phase.closed_at is None:
             return None
         return max(self.waits_since, phase.closed_at) + MOST_WAIT
@@ -130,7 +128,7 @@ Standing: TypeAlias = Literal["ranked", "unranked", "off the board", "withdrawn"
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """What was decided about a submission's score."""
+    """A decision about a submission's score."""
 
     standing: Standing
     why: str
@@ -169,7 +167,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """What the organiser told everybody."""
+    """An announcement of the organiser to everybody."""
 
     id: int  # of the event
     at: datetime

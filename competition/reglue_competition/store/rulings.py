@@ -128,7 +128,7 @@ class Rulings(Events):
         self._database.write(void)
 
     def voids(self, phase: str) -> dict[int, str]:
-        """Why benchmarks of a phase do not count, by their indexes."""
+        """The reasons why benchmarks of a phase do not count, by their indexes."""
         return self._database.read(lambda to: _voids(to, phase))
 
 

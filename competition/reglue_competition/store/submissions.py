@@ -138,8 +138,8 @@ class Submissions(Events):
         self._database.read(checked)
 
     def quotas_left(self, team: Team, now: datetime) -> dict[str, dict[str, tuple[int, int]]]:
-        """How many a team may still enter into each phase that is open, and how many in all, by
-        each quota. Raises EntryRefused if none is open.
+        """The numbers of submissions that a team may still enter into each open phase, and the
+        limits, by each quota. Raises EntryRefused if none is open.
         """
 
         def left(to: sa.Connection) -> dict[str, dict[str, tuple[int, int]]]:

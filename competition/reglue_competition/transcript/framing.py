@@ -31,7 +31,7 @@ _MOST_RATIO = 1032  # of zlib's: what unpacks to more is no zlib
 
 
 class Kind(IntEnum):
-    """What a record holds."""
+    """The kind of a record's content."""
 
     HEADER = 1
     EPISODE = 2

@@ -111,7 +111,7 @@ class Replayer:
         return True
 
     def _recorded(self, episode: Episode) -> Recorded:
-        """What `Replay` plays. Raises NotVerified if it is not the plan's."""
+        """The recording for `Replay`. Raises NotVerified if it is not the plan's."""
         check_cell(episode, self._planned)
         row, stated = episode.facts.row, episode.facts.cell
         return Recorded(

@@ -1,1 +1,1 @@
-"""What a page shows: the part of a snapshot that its reader may see, as text and numbers."""
+"""Views of a page: the part of a snapshot that its reader may see, as text and numbers."""

@@ -1,4 +1,4 @@
-"""What an agent that the organiser ran has printed."""
+"""The output of an agent that the organiser ran."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def phase_view(snapshot: Snapshot, phase: Phase, revealed: Collection[str] = ())
 def _share(
     entry: BenchmarkEntry, total: float, void: str | None, *, of: Total, is_alone: bool
 ) -> str:
-    """What a benchmark's weight is to the `total` of all; empty if it is the total."""
+    """A benchmark's weight relative to the `total` of all, in words; empty if it is the total."""
     if void is not None:
         return f", void: {void}"
     share = "" if is_alone else f", {100 * entry.weight / total:.3g} % of the {of}"

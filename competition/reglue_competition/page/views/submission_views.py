@@ -113,7 +113,7 @@ def _hears(snapshot: Snapshot, submission: Submission, reader: Reader) -> bool:
 
 
 def _used(snapshot: Snapshot, submission: Submission, reader: Reader) -> str:
-    """What the containers of an image have used, for its team and the organiser."""
+    """The resources that an image's containers used, for its team and the organiser."""
     seconds, memory = submission.processor_s, submission.peak_memory_bytes
     if reader == "public" or seconds is None or memory is None:
         return ""
@@ -127,7 +127,7 @@ def _rank(row: Row, rows: Sequence[Row]) -> str:
 
 
 def _counts(snapshot: Snapshot, submission: Submission, row: Row | None, *, is_owners: bool) -> str:
-    """Why it counts for its team, where teams choose; empty: it does not.
+    """The reason why it counts for its team, where teams choose; empty: it does not.
 
     Its team and the organiser see the newest choice, also while the leaderboard is frozen.
     """

@@ -22,7 +22,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class RulingView:
-    """Why a score is not ranked like others."""
+    """The reason why a score is not ranked like others."""
 
     standing: str
     why: str
@@ -164,7 +164,7 @@ class Detail:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class More:
-    """What this reader may see now of a benchmark besides its score."""
+    """The part of a benchmark, besides its score, that this reader may see now."""
 
     transcript: str = ""  # where it can be had
     video: str = ""

@@ -1,4 +1,4 @@
-"""Which details of a run each reader may see.
+"""The details of a run that each reader may see.
 
 Until the organiser has revealed what a phase played, nobody but the organiser may learn from the
 page which goals there are.
@@ -39,7 +39,7 @@ def visibility(
     is_over: bool,
     is_revealed: bool,
 ) -> Visibility:
-    """Which details of a submission's run of a benchmark a reader may see.
+    """The details of a submission's run of a benchmark that a reader may see.
 
     `is_over`: the phase is closed and played, so that the team has its transcript.
     `is_revealed`: the phase's plan was published.

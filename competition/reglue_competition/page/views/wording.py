@@ -113,7 +113,7 @@ AGENTS: Mapping[AgentsFrom, str] = {
     "submitted": "the organiser does: its team hands it in",
     "both": "its team does, or the organiser, if its team hands it in",
 }
-"""Who runs an agent, by what its phase says."""
+"""The party that runs an agent, by its phase's setting."""
 
 
 COUNTS: Mapping[Choose, str] = {
@@ -122,7 +122,7 @@ COUNTS: Mapping[Choose, str] = {
     "team": "Of each team the submission that it has chosen on that one's page is in the "
     "leaderboard; until it chooses, its last that was scored.",
 }
-"""Which of a team's submissions counts, by the file's `ranking.choose`."""
+"""The choice of a team's submission that counts, by the file's `ranking.choose`."""
 
 FROZEN_OUT = (
     "It ended after the leaderboard was frozen: its score is shown when this phase is closed and "
@@ -140,7 +140,7 @@ def freeze(at: datetime, now: datetime) -> str:
 
 
 def container_limits(images: ImageLimits) -> Sequence[tuple[str, str]]:
-    """What the container of an image may use."""
+    """Limits of the container of an image."""
     return [
         ("memory", f"{images.memory_gib:g} GiB, with what is written to /tmp"),
         ("/tmp", f"{images.tmp_gib:g} GiB"),
@@ -153,7 +153,7 @@ def container_limits(images: ImageLimits) -> Sequence[tuple[str, str]]:
 
 
 def used(processor_s: float, memory_bytes: int, *, is_coarse: bool) -> str:
-    """What containers have used of processors, and of memory at once.
+    """The processor time of containers, and their peak memory.
 
     Coarse: up to the next power of two, which tells little of what an agent has observed.
     """
@@ -167,7 +167,7 @@ _STATUS = re.compile("|".join(each for each in STATUSES if each.startswith("agen
 
 
 def without_words(detail: str) -> str:
-    """How an agent failed, without words of its own: it may tell what it observed."""
+    """The agent's failure without words of its own: they may tell what it observed."""
     if (status := _STATUS.search(detail)) is None:
         return detail
     return f"{detail[: status.end()]}; its words are for the organiser until the plan is published"

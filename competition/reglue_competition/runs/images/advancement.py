@@ -16,7 +16,7 @@ from reglue_competition.store.submissions import MOST_NAME
 
 @dataclass(frozen=True, slots=True)
 class Advanced:
-    """What became of a submission that was to go on."""
+    """The result of advancing a submission to the next phase."""
 
     before: Submission
     how: str  # it was chosen, in words; empty: all go on

@@ -1,4 +1,4 @@
-"""Which archives of agents a competition still needs, and which may go."""
+"""The archives of agents that a competition still needs, and those that may go."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def _taken(news: News, watch: Watch) -> Ended | None:
 
 
 def _differs(one: Episode, other: Episode) -> str:
-    """What differs, in words."""
+    """The first difference, in words; empty if there is none."""
     if one.actions != other.actions:
         return "its actions differ"
     before, now = one.facts, other.facts

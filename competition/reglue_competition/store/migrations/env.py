@@ -1,4 +1,4 @@
-"""What Alembic runs: migrations over the connection that it is given."""
+"""Alembic's entry point: it runs migrations over the connection that it is given."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often a submission was interrupted, since when it waits, and when a phase closed."""
+"""Columns for a submission's interruptions and wait, and for the end of a phase."""
 
 from __future__ import annotations
 

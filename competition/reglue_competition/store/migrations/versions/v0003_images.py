@@ -1,4 +1,4 @@
-"""Who runs the agents of a phase, the image of a submission, and events by their kinds."""
+"""Columns for the party that runs a phase's agents and for an image, and an index of events."""
 
 from __future__ import annotations
 

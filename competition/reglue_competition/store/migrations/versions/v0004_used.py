@@ -1,4 +1,4 @@
-"""What the container of a submission's agent has used."""
+"""Columns for the processor time and memory that the container of an agent used."""
 
 from __future__ import annotations
 
