@@ -1,4 +1,4 @@
-"""What pages say from the sources: commands, keys of files, tables, messages.
+"""Parts of pages that come from the sources: commands, keys of files, tables, messages.
 
 A line `<!-- generated: WHAT ARGUMENT -->` of a page is replaced by what the function of that name
 below returns.
@@ -106,7 +106,7 @@ def source(path: str) -> str:
 
 
 def output(command: str) -> str:
-    """What `reglue COMMAND` prints."""
+    """The output of `reglue COMMAND`."""
     shown = subprocess.run(
         [sys.executable, "-m", "reglue", command],
         env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1"},
@@ -143,7 +143,7 @@ def cpp(header: str) -> str:
 
 
 def built(page: str) -> str:
-    """What another language's tools have made of its doc comments."""
+    """A page that another language's tools have made of its doc comments."""
     return _if_built(page, lambda path: path.read_text(encoding="utf-8").strip())
 
 
@@ -221,7 +221,7 @@ def _flag(parameter: Any) -> tuple[str, str, str]:
 
 
 def _value(parameter: Any) -> str:
-    """What a flag takes: one of its choices, or a value of its kind."""
+    """The value of a flag: one of its choices, or a value of its kind."""
     kind = parameter.type_descriptor.annotation
     if get_origin(kind) is Literal:
         return ", ".join(f"`{choice}`" for choice in get_args(kind))

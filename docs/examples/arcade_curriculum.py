@@ -16,7 +16,7 @@ from env_adapters.curricula import get_first_frames, make_curriculum
 
 
 def schedule() -> list[Any]:
-    """What is played, and for how many episodes."""
+    """The games to play, each with its number of episodes."""
     grey, blue = make_config("pong"), make_config("pong")
     grey["display_settings"]["background_color"] = [128, 128, 128]
     blue["display_settings"]["background_color"] = {

@@ -49,7 +49,7 @@ class Cloned(reglue.Agent):
 
 
 def transitions(dataset: Path) -> tuple[npt.NDArray[np.float64], Floats]:
-    """What the expert saw and did in all episodes: (rows, 39) and (rows, 4)."""
+    """The expert's observations and actions in all episodes: (rows, 39) and (rows, 4)."""
     from minari import MinariDataset
 
     episodes = list(MinariDataset(dataset / "data"))

@@ -70,7 +70,7 @@ def network(inputs: int, outputs: int) -> Any:
 
 
 def advantages(rollout: Rollout, discount: float, trace_decay: float) -> Array:
-    """How much better each row's action was than expected: (time, env), 0 in the last row."""
+    """The gain of each row's action over its expectation: (time, env), 0 in the last row."""
     value, reward, done = rollout["value"], rollout["reward"], rollout["done"]
     after = rollout.arrivals("value") * rollout["bootstrap"]  # a terminated episode earns no more
     found = np.zeros_like(value)

@@ -79,7 +79,7 @@ def pictures() -> dict[str, str]:
 
 
 def rows() -> Drawing:
-    """Which row holds an action's reward."""
+    """The row that holds an action's reward."""
     rollout = collect_episodes(toys("NextStep"), policy, 1)
     names = ["observation", "action", "reward", "terminated", "done", "cumulated_reward"]
     drawing = Drawing(840, 236, "An action's reward is in the next row")
@@ -140,7 +140,7 @@ def epochs() -> Drawing:
 
 
 def pairs() -> Drawing:
-    """Which pairs are kept."""
+    """The pairs that are kept."""
     rollout = next(collect_steps(toys("NextStep"), policy, 5))
     kept = transitions(rollout)
     n = kept["done"].shape[1]

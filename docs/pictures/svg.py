@@ -1,4 +1,4 @@
-"""What the pictures are drawn with: boxes, words and arrows of an SVG."""
+"""The parts of the pictures: boxes, words and arrows of an SVG."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Drawing:
         )
 
     def cross(self, x: float, y: float) -> None:
-        """Where something is dropped."""
+        """A cross where something is dropped."""
         for end in (5, -5):
             self._parts.append(
                 f'<line x1="{x - 5}" y1="{y - end}" x2="{x + 5}" y2="{y + end}" stroke="{RED}" '
