@@ -175,7 +175,7 @@ class TimeSettings(SettingsGroup):
 
     @property
     def timeouts(self) -> Timeouts:
-        """The same, for the glue."""
+        """The time limits, for the glue."""
         return Timeouts(
             first_step_s=self.first_step_timeout,
             step_s=self.step_timeout,

@@ -320,7 +320,6 @@ class Settings(
 
     @property
     def timeouts(self) -> Timeouts:
-        """The time limits, for the glue."""
         return replace(
             super().timeouts,
             adapt_s=self.adapt_budget,

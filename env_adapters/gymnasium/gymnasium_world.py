@@ -120,16 +120,14 @@ class GymnasiumWorld:
         return Step(reward, seen, terminated, truncated, success)
 
     def writes(self, spec: TaskSpec) -> bool:
-        """See RowWorld."""
         ours = (self._observations.specs, self._actions.specs)
         return ours == (spec.observations, spec.actions)
 
     def values(self, actions: Arrays) -> Sequence[Any]:
-        """See RowWorld: values of the action space."""
+        """Values of the action space."""
         return self._actions.values(actions, clip=self.clips)
 
     def step_into(self, answer: Played, at: int, action: Any) -> None:
-        """See RowWorld."""
         observation, reward, terminated, truncated, success = self._take(action)
         self._observations.put(answer.observations, at, observation)
         answer.rewards[at] = reward

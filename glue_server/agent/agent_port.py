@@ -148,7 +148,6 @@ class ProgramPort(_InProcess):
         self._reply = reply
 
     def receive(self, timeout_s: float, more_s: MoreTime | None = None) -> Reply:
-        """The answer."""
         reply, self._reply = self._reply, None
         assert reply is not None, "the program answers before the glue goes on"
         return reply

@@ -49,7 +49,6 @@ class RepeatableAgent(SlotAgent):
     """Keeps the first turns, up to the first answer that lacks an action."""
 
     def __init__(self, calls: AgentCalls, spec: TaskSpec, *, clips: bool) -> None:
-        """As SlotAgent."""
         super().__init__(calls, spec, clips=clips)
         self._turns: list[Turn] = []
         self._answers: list[bytes] = []  # their actions, packed
@@ -58,14 +57,12 @@ class RepeatableAgent(SlotAgent):
         self._told = self._heard = 0  # turns
 
     def ask(self, turn: Turn) -> None:
-        """As SlotAgent does."""
         if self._keeps:
             self._keep(_copied(turn))
         super().ask(turn)
         self._told += 1
 
     def receive(self, *, may_hold: bool = True) -> Answer:
-        """As SlotAgent does."""
         answer = super().receive(may_hold=may_hold)
         if self._heard < len(self._turns):
             actions = _actions(answer)

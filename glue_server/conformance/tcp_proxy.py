@@ -169,13 +169,11 @@ class UnixProxy(TcpProxy):
         self.unix_socket.takes = self.takes
 
     def cut(self) -> None:
-        """Break the present connections; what is under way is lost."""
         self.unix_socket.cut()
         super().cut()
         self.cuts = max(self.cuts, self.unix_socket.cuts)
 
     def close(self) -> None:
-        """End the threads and every socket, once."""
         self.unix_socket.close()
         super().close()
 

@@ -90,7 +90,6 @@ class CallLog:
             self._entries.append(_Entry(call))
 
     def recalled(self, slot: int) -> Iterator[Recalled]:
-        """See Recall."""
         episode = self._episodes.get(slot)
         if episode is None:
             return

@@ -148,7 +148,7 @@ class LocalEnvironmentPort:
         return True
 
     def renew(self, slot: int) -> None:
-        """Its worlds see to that: one that failed is made anew."""
+        """Do nothing: an environment of worlds replaces a failed world by itself."""
 
     def refuse(self, refused: BadReply) -> None:
         """Log it for the environment's author."""

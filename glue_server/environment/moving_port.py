@@ -144,7 +144,7 @@ class MovingPort:
         return replies[0]
 
     def filenos(self) -> Sequence[int]:
-        """Those of the workers that owe a part of the oldest answer."""
+        """The channels of the workers that owe a part of the oldest answer."""
         if self._there is None or not self._under_way or self._under_way[0].there is None:
             return ()
         return self._there.filenos()
@@ -156,7 +156,6 @@ class MovingPort:
         return self._there.is_ready()
 
     def renew(self, slot: int) -> None:
-        """As its home does."""
         self._home(slot).renew(slot)
 
     def refuse(self, refused: BadReply) -> None:

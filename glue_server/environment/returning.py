@@ -72,7 +72,6 @@ class ReturningPort:
 
     @property
     def hello(self) -> EnvironmentHello:
-        """The present environment's description of itself."""
         return self._port.hello
 
     def send(self, call: EnvironmentCall) -> None:
@@ -87,7 +86,7 @@ class ReturningPort:
         self._calls.append(call)
 
     def receive(self, timeout_s: float) -> EnvironmentReply | None:
-        """See EnvironmentPort; of what was lost, once the next environment is here."""
+        """Wait for the answer; a lost one is a fault, once the next environment is here."""
         if not self._owed:
             try:
                 reply = self._port.receive(timeout_s)
@@ -111,22 +110,19 @@ class ReturningPort:
         return Played.blank(self._ready.spec, call, faults)
 
     def filenos(self) -> Sequence[int]:
-        """Those of the environment that is here."""
+        """The descriptors of the present environment."""
         return () if self._owed else self._port.filenos()
 
     def is_ready(self) -> bool:
-        """Whether the whole next answer has come, or the environment is lost."""
         return self._owed > 0 or self._port.is_ready()
 
     def renew(self, slot: int) -> None:
-        """An environment of worlds makes one that failed anew."""
+        """Do nothing: an environment of worlds replaces a failed world by itself."""
 
     def refuse(self, refused: BadReply) -> None:
-        """Tell the environment why its last answer was not taken."""
         self._port.refuse(refused)
 
     def close(self, reason: str) -> None:
-        """Let the environment go."""
         self._port.close(reason)
 
     def _lose(self, call: EnvironmentCall, fault: EnvironmentFault) -> None:

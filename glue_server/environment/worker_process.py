@@ -248,29 +248,23 @@ class WorkerProcess:
 
     @property
     def name(self) -> str:
-        """By its process id."""
         return f"worker {self.pid}"
 
     @property
     def pid(self) -> int:
-        """The process id."""
         return self._child.pid
 
     @property
     def left_s(self) -> float:
-        """Seconds that its oldest answer may still take; 0: it is late."""
         return self._silence.left_s
 
     def filenos(self) -> Sequence[int]:
-        """Of its channel."""
         return (self._child.fileno(),)
 
     def init(self, slots: int) -> None:
-        """Ask for env_init; `ready` waits for it, `share` comes next."""
         self._ask(Init(slots))
 
     def ready(self, timeout_s: float) -> EnvironmentReady:
-        """The answer to `init`. Raises UsageError, EnvironmentFault."""
         try:
             answer = self._child.receive(timeout_s)
         except TimeoutError as error:
@@ -287,12 +281,10 @@ class WorkerProcess:
                 raise unexpected(answer)
 
     def share(self, memory: int) -> None:
-        """Hand over the shared memory, by its descriptor."""
         with contextlib.suppress(OSError):  # dead already: a Play finds out
             socket.send_fds(self._child.socket, [b"\0"], [memory])
 
     def send(self, play: Play) -> None:
-        """Ask for a Play, whose actions are in the shared arrays. Raises OSError: it is gone."""
         self._silence.note_call()
         slots = play.slots.tobytes()
         starts = play.starts
@@ -316,7 +308,6 @@ class WorkerProcess:
                 raise unexpected(answer)
 
     def ask(self, call: EnvironmentCall) -> EnvironmentReply:
-        """Have a routine of one slot carried out. Raises EOFError or OSError: it is gone."""
         self._child.send(Routine(encode_environment_call(0, call, None).SerializeToString()))
         answer = self._child.receive(self._answers_within_s)
         if not isinstance(answer, RoutineReply):
@@ -329,7 +320,6 @@ class WorkerProcess:
         self._ask(CleanUp())
 
     def leave(self) -> None:
-        """Close its channel."""
         self._child.leave()
 
     def death(self) -> str:
@@ -337,7 +327,6 @@ class WorkerProcess:
         return self._child.death(_DIES_S)
 
     def end(self, within_s: float) -> None:
-        """Wait until it has ended; kill it after that time."""
         self._child.end(within_s)
 
     def _ask(self, message: ToWorker) -> None:

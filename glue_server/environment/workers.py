@@ -102,7 +102,7 @@ class WorkersPort:
 
     @property
     def where(self) -> str:
-        """By their number."""
+        """The number of workers, in words."""
         count = len(self._pool.workers)
         return f"{count} worker{'s' * (count != 1)}"
 

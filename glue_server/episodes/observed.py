@@ -33,7 +33,7 @@ class ObservedParts(Protocol):
     """Takes the parts; called in the thread that plays."""
 
     def next_number(self) -> int:
-        """Of an episode that begins; no other has it."""
+        """The number of an episode that begins; no other has it."""
 
     def take(self, number: int, place: int, rows: bytes) -> None:
         """Part `place`, from 0, of an episode: whole observations, packed as on the wire.

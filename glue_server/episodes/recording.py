@@ -221,7 +221,7 @@ class EpisodeRecording:
             self._observed.step(slots[rows], seen, played.terminated[rows], played.truncated[rows])
 
     def recalled(self, slot: int) -> Iterator[Recalled]:
-        """See Recall: the episode's start, and its steps."""
+        """The episode's start, and its steps."""
         if slot not in self.orders:  # its agent is lost: its episode is over
             return
         if self._is_forgotten(slot):

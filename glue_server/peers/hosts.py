@@ -97,7 +97,6 @@ class ObjectPeer:
         self._port = LocalPort(agent_of(agent), agent_name(agent))
 
     def port(self) -> AgentPort:
-        """At once."""
         return self._port
 
     def explain(self, fault: AgentFault) -> str:

@@ -112,10 +112,6 @@ class RunningProcess(Child[FromRun]):
         self.public_address = f"{public_host}:{port}" if public_host else ""
 
     def news(self, within_s: float) -> Collection[str] | None:
-        """The roles that wait in it, or all once it has begun; None: nothing new in time.
-
-        Raises EOFError or OSError when it ends.
-        """
         if not readable([self], within_s):
             return None
         message = self.receive()
@@ -124,7 +120,6 @@ class RunningProcess(Child[FromRun]):
         return message.roles
 
     def send_away(self, role: str) -> None:
-        """Let the waiting peer of that role join again."""
         with contextlib.suppress(OSError):  # it has ended
             self.send(SendAway(role))
 

@@ -182,7 +182,6 @@ class GivenSource(EnvironmentSource):
     suite: SuiteName
 
     def facts(self, settings: PlanSettings, means: Means) -> EnvironmentFacts:
-        """Make its suite."""
         with self.suite.opened() as made:
             return facts_of(self.suite, made)
 

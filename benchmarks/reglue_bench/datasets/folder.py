@@ -54,17 +54,14 @@ class FolderEpisode(Episode):
 
     @property
     def steps(self) -> int:
-        """The number of actions."""
         return self._steps
 
     @property
     def rewards(self) -> npt.NDArray[np.float64]:
-        """The reward of every step, shape (steps,)."""
         return np.asarray(self._group["rewards"], np.float64)
 
     @property
     def actions(self) -> Mapping[Place, Array]:
-        """The recorded actions."""
         return dict(_leaves(self._group["actions"]))
 
     def write(self, group: Any) -> None:
@@ -98,7 +95,6 @@ class FolderSource(Source):
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """The metadata of the dataset's file."""
         return self._metadata
 
     @property
@@ -122,7 +118,6 @@ class FolderSource(Source):
             yield FolderEpisode(group, organiser, name)
 
     def close(self) -> None:
-        """Release its file."""
         if self._file is not None:
             self._file.close()
 

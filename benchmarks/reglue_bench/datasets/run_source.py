@@ -42,18 +42,15 @@ class RunEpisode(Episode):
 
     @property
     def steps(self) -> int:
-        """The number of actions."""
         return self.row.steps
 
     @property
     def rewards(self) -> npt.NDArray[np.float64]:
-        """The reward of every step, shape (steps,)."""
         rewards, _ = self.source.observed.rewards_and_actions(self.observed)
         return np.frombuffer(rewards, "<f8")
 
     @property
     def actions(self) -> Mapping[Place, Array]:
-        """The actions as the agent chose them."""
         _, actions = self.source.observed.rewards_and_actions(self.observed)
         return self._arrays(actions, self.source.spec.actions)
 
@@ -114,7 +111,6 @@ class RunSource(Source):
             raise
 
     def close(self) -> None:
-        """Release its files."""
         self._closing.close()
 
     def __iter__(self) -> Iterator[RunEpisode]:
@@ -130,7 +126,7 @@ class RunSource(Source):
 
     @property
     def has_organiser(self) -> bool:
-        """Always."""
+        """True: a run's ledger has them."""
         return True
 
     @property

@@ -148,7 +148,6 @@ class AgentPool:
         return self._environment
 
     def explain(self, fault: AgentFault) -> str:
-        """Describe a fault, with the agent's output."""
         return self._host.explain(fault) if self._host else str(fault)
 
     def go_on(self, fault: AgentFault) -> None:
@@ -219,27 +218,22 @@ class LocalEngine(Engine):
 
     @property
     def spent(self) -> Spent:
-        """Of the pool."""
         return self._pool.spent
 
     @property
     def executed(self) -> int:
-        """Of the pool."""
         return self._pool.executed
 
     @property
     def outside(self) -> int:
-        """Of the pool."""
         return self._pool.outside
 
     @property
     def where(self) -> str:
-        """Of the pool."""
         return self._pool.where
 
     @property
     def repetitions(self) -> Sequence[Repetition]:
-        """Of the pool's last agent."""
         return [each for each in [self._pool.repetition] if each is not None]
 
     def open(self) -> None:
@@ -247,18 +241,16 @@ class LocalEngine(Engine):
         self._pool.open()
 
     def play(self, todo: Todos, *, begin: Begin, record: Record, watch: Watch) -> None:
-        """One shard after another."""
+        """Play one shard after another."""
         for shard in todo.dealt(self._procedure.agents):
             self._procedure.play(
                 self._pool, shard, order=self._order, begin=begin, record=record, watch=watch
             )
 
     def explain(self, fault: AgentFault) -> str:
-        """As the agent's host does."""
         return self._pool.explain(fault)
 
     def close(self, reason: str) -> None:
-        """Close the pool."""
         self._pool.close(reason)
 
 

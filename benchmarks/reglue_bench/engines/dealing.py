@@ -141,7 +141,6 @@ class DealingEngine(Engine):
 
     @property
     def spent(self) -> Spent:
-        """Over all processes."""
         each = self._each_spent()
         return Spent(sum(of.agent_s for of in each), sum(of.environment_s for of in each))
 
@@ -157,14 +156,13 @@ class DealingEngine(Engine):
 
     @property
     def where(self) -> str:
-        """As the processes said it last."""
+        """The place that the processes reported last; this process if one of them plays here."""
         told = {player.where for player in self._players.values()}
         here = LocalEnvironmentPort.where
         return here if here in told else max(told, default="")
 
     @property
     def repetitions(self) -> Sequence[Repetition]:
-        """The repetition of each shard."""
         return self._repetitions
 
     def open(self) -> None:

@@ -89,7 +89,6 @@ class LocalPlayers(Players[FromShard]):
         """Do nothing."""
 
     def begin(self, number: int) -> Child[FromShard]:
-        """Start a process."""
         process = Child(SHARD_PROCESS, FROM_SHARD)
         if hasattr(os, "sched_setaffinity"):
             cores = sorted(os.sched_getaffinity(0))

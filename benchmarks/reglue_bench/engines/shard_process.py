@@ -74,7 +74,6 @@ class _Parent(Parent[ToShard]):
     farewell = "the run is over"  # to the agent
 
     def take(self, message: ToShard) -> None:
-        """Keep a message for `receive`. Raises EOFError after the last."""
         if isinstance(message, Farewell):
             self.farewell = message.reason
             raise EOFError

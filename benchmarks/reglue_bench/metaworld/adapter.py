@@ -34,7 +34,6 @@ class MetaWorldAdapter(Agent):
 
     @property
     def adapts(self) -> bool:
-        """Whether the agent adapts."""
         return self._inner.adapts
 
     def agent_init(self, spec: TaskSpec) -> None:
@@ -45,16 +44,13 @@ class MetaWorldAdapter(Agent):
         self._steps = np.zeros(spec.slots, np.int64)  # of the episodes in play
 
     def agent_freeze(self) -> None:
-        """An evaluation begins."""
         self.returns = [[] for _ in self._steps]
         self._inner.agent_freeze()
 
     def adapt_begin(self) -> None:
-        """Pass it on."""
         self._inner.adapt_begin()
 
     def adapt(self) -> None:
-        """Pass it on."""
         self._inner.adapt()
 
     def turn(self, turn: Turn) -> Actions | Chosen:

@@ -108,7 +108,6 @@ class PlacedWorker:
 
     @property
     def left_s(self) -> float:
-        """Seconds that its oldest answer may still take; 0: it is late."""
         return self._silence.left_s
 
     def fileno(self) -> int:
@@ -127,7 +126,6 @@ class PlacedWorker:
                 self._port.send(EnvironmentInit(slots))
 
     def ready(self, timeout_s: float) -> EnvironmentReady:
-        """The answer to `init`. Raises UsageError, EnvironmentFault."""
         if self._port is None:
             self._wait(self)
             self.init(self._slots)
@@ -144,14 +142,12 @@ class PlacedWorker:
         self._shared = SharedArrays(self._ready.spec, memory)
 
     def send(self, play: Play) -> None:
-        """Ask for a Play, whose actions are in the shared arrays. Raises OSError: it is gone."""
         whole = Play(play.slots, self._shared.actions(play.slots), play.starts)
         self._silence.note_call()
         self._plays.append(whole)
         self._sent(whole)
 
     def receive(self) -> WorkerFaults:
-        """The faults of the oldest Play. Raises EOFError or OSError: it is gone, or late."""
         self._check_alive()
         play = self._plays.popleft()
         played = self._answer()
@@ -162,12 +158,10 @@ class PlacedWorker:
         return WorkerFaults(dict(played.faults), {*played.illegal}, played.outside)
 
     def ask(self, call: EnvironmentCall) -> EnvironmentReply:
-        """Have a routine of one slot carried out. Raises EOFError or OSError: it is gone."""
         self._sent(call)
         return self._answer()
 
     def cleanup(self) -> None:
-        """Let it close its environments."""
         with suppress(EOFError, OSError):
             self._sent(Cleanup())
             self._received(_CLEANUP_S)

@@ -71,7 +71,6 @@ class Evaluate(MultiTask):
         return {**super().rehearsal(plan), "episode_limit": REHEARSED_STEPS}
 
     def cells(self, unit: int) -> Sequence[PlanCell]:
-        """The single episode of a unit."""
         episode, place = divmod(unit, len(self._tasks))
         task = self._tasks[place]
         repeat, variant = divmod(episode, self._variants[task])

@@ -97,7 +97,6 @@ class MetaLearning(Procedure):
 
     @classmethod
     def of(cls, plan: Plan) -> Self:
-        """A procedure that plays all goals of the plan."""
         key = bytes.fromhex(plan.order_key)
         return cls(plan.variants, order_key=key, **plan_parameters(cls.settings, plan))
 

@@ -71,14 +71,12 @@ class SampledMultiTask(MetaWorldSampling, MultiTask):
         ]
 
     def cells(self, unit: int) -> Sequence[PlanCell]:
-        """The single episode of a unit."""
         episode, place = divmod(unit, len(self._tasks))
         variants, before = self._draws[place]
         return (PlanCell(0, self._tasks[place], variants[episode], before[episode], "evaluate"),)
 
     @property
     def quota(self) -> int:
-        """The number of episodes of a task."""
         return self._num_episodes
 
     def sub_environment(self, _unit: int, cell: PlanCell) -> tuple[int, int]:

@@ -83,7 +83,6 @@ class MultiTask(Procedure):
 
     @classmethod
     def of(cls, plan: Plan) -> Self:
-        """A procedure that plays all goals of the plan."""
         parameters = plan_parameters(cls.settings, plan)
         return cls(
             plan.variants, shows_tasks=shows_tasks(plan), order_key=order_key(plan), **parameters

@@ -102,7 +102,6 @@ class Online(Procedure):
 
     @classmethod
     def of(cls, plan: Plan) -> Self:
-        """A procedure that plays all variants of the plan."""
         return cls(
             plan.variants, order_key=secret_order(plan), **plan_parameters(cls.settings, plan)
         )

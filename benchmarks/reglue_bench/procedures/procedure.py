@@ -127,7 +127,6 @@ class TrainedAgent:
         return self.glue
 
     def explain(self, fault: AgentFault) -> str:
-        """Describe the fault as the run does."""
         return self.agents.explain(fault)
 
     def go_on(self, fault: AgentFault) -> None:

@@ -190,7 +190,6 @@ class Training(Procedure):
         return [self.cell(unit, k) for k in range(self.judged)]
 
     def cell(self, _unit: int, k: int) -> PlanCell:
-        """Episode k of the run."""
         if k >= self.first:
             return self._cells.cell(k - self.first)
         if k >= self.judged:
@@ -243,7 +242,7 @@ class Training(Procedure):
 
     @classmethod
     def measured_by(cls, parameters: Mapping[str, Any]) -> str:
-        """The measure of what is judged."""
+        """The measure of the evaluation."""
         return PROCEDURES[str(parameters[EVALUATED_BY])].measured_by(parameters)
 
     def _checkpoint_cell(self, k: int, episode: int) -> PlanCell:

@@ -73,7 +73,6 @@ class Recorder:
         self._put(_Played(Try(attempt, outcomes, keeps_rewards), totals))
 
     def next_number(self) -> int:
-        """The number of an episode that is to be recorded."""
         assert self.observed is not None
         return self.observed.next_number()
 

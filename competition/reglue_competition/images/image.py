@@ -41,7 +41,7 @@ class Image:
 
     @property
     def digest(self) -> str:
-        """As engines name it."""
+        """The name that engines give it."""
         return f"sha256:{hashlib.sha256(self.config).hexdigest()}"
 
     def write(self, file: Path, most_bytes: int, watcher: Callable[[int], None]) -> None:

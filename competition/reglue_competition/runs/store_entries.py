@@ -57,7 +57,6 @@ class StoreEntries:
         return any(each.id == submission and since < until for each, until in farewells)
 
     def enter(self, token: str, name: str, caller: Caller) -> str:
-        """The id of the submission of that name, of the token's team. Raises EntryRefused."""
         try:
             return self._enter(token, name, caller)
         except EntryRefused as refused:

@@ -195,7 +195,6 @@ class SubmissionProcess(Child[FromSubmission]):
         self._send(LetGo(farewell))
 
     def end(self, within_s: float) -> None:
-        """Wait until it exits; kill it after that time."""
         super().end(within_s)
         self.leave()
         self._reader.join()

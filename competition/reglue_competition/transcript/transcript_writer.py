@@ -81,7 +81,6 @@ class _ForTeams(LedgerReader):
         return about
 
     def rows(self) -> Iterator[Row]:
-        """The rows of the last tries."""
         for row in super().rows():
             yield row if is_agents_fault(row.status) else replace(row, detail="")
 

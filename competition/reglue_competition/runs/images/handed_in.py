@@ -105,7 +105,6 @@ class HandedIn:
         self._checker.shutdown(cancel_futures=True)
 
     def take(self, part: ArchivePart, caller: Caller) -> ArchiveState:
-        """Keep a part, and say how far the archive is. Raises EntryRefused."""
         key = _key(part)
         upload = next((each for each in [*self._uploads.values()] if each.key == key), None)
         try:

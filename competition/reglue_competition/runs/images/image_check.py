@@ -38,7 +38,6 @@ class ImageCheck:
     def __init__(
         self, folder: Path, *, most_bytes: int, most_in_all: int, takes_projects: bool
     ) -> None:
-        """As of `keep_archive`."""
         self._limits = [str(folder), str(most_bytes), str(most_in_all)]
         self._limits += ["--takes-projects"] * takes_projects
         self._process: subprocess.Popen[bytes] | None = None
