@@ -71,7 +71,7 @@ class EnvironmentSuite:
         check_slots(self._spare, slots)
 
     def close(self) -> None:
-        """Clean up the environment that has told the spec, if nobody plays it."""
+        """Clean up the environment that made the spec, unless it is in play."""
         spare, self._spare = self._spare, None
         if spare is not None and "spec" in vars(self):
             spare.env_cleanup()
@@ -115,7 +115,7 @@ class OneSlot:
             self._environment.env_cleanup()
 
     def _played(self, play: Play) -> Played:
-        """Raises EnvironmentFault for what the environment says has failed."""
+        """Raises EnvironmentFault for slots that the environment reports as failed."""
         played = self._environment.play(play)
         if played.faults:
             raise EnvironmentFault(played.faults[0])

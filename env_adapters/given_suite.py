@@ -1,4 +1,4 @@
-"""Suites of what a program passes: by name where other processes can import it."""
+"""Suites of a program's own objects: by name where other processes can import it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def importable_name(candidate: object) -> str | None:
 
 
 class GivenSuite(SuiteName):
-    """The suite of what this process alone has: an object, a lambda, a class in a function."""
+    """The suite of something that this process alone has: an object, a lambda, a local class."""
 
     __slots__ = ("_candidate",)  # no field: it is not in a plan's JSON
 

@@ -118,7 +118,7 @@ class JaxBatch(Environment):
 
     @cached_property
     def _of_a_slot(self) -> Any:
-        """The shapes and dtypes of what a slot carries."""
+        """The shapes and dtypes of a slot's state."""
         return self._jax.eval_shape(self._reset, np.zeros(2, np.uint32))[1]
 
     # What is compiled.

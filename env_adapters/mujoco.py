@@ -77,7 +77,7 @@ def defer_glfw() -> None:
 
 
 class _LoadedByUse(ModuleType):
-    """A module that runs when somebody asks for what it defines; `import` asks for dunders."""
+    """A module that is loaded at its first use; dunders, which `import` reads, do not load it."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -91,7 +91,7 @@ class _LoadedByUse(ModuleType):
 
 
 def make_renderer(model: Any, height: int, width: int) -> Any:
-    """A mujoco.Renderer. Raises UsageError, with what is missing, if MuJoCo cannot draw here."""
+    """A mujoco.Renderer. Raises UsageError, with advice, if MuJoCo cannot draw here."""
     mj: Any = import_module("mujoco")  # already imported: it built this model
 
     class Renderer(mj.Renderer):  # type: ignore[misc]

@@ -11,7 +11,7 @@ from reglue.errors import printable
 
 
 class PrintableConsole(Console):
-    """Shows no control characters of others, whatever is printed: names may be a stranger's."""
+    """Removes control characters from everything that is printed: names may be a stranger's."""
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None

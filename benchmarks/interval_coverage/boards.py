@@ -53,7 +53,7 @@ def _entry(team: int, values: FloatArray, judged_by: str, *, plan_seed: int) -> 
 
 
 def _result(label: str, values: FloatArray, judged_by: str, plan_seed: int) -> Result:
-    """Of a benchmark of one task, whose cells had these values: success, or returns."""
+    """The result of a benchmark of one task, whose cells had these values: success, or returns."""
     is_success = judged_by == "success"  # then of as many goals, else of one goal's episodes
     plan = Plan(
         benchmark="simulated",

@@ -64,7 +64,7 @@ def mean(values: Sequence[float]) -> float:
 
 
 class RunningMean:
-    """The mean of numbers that nobody keeps."""
+    """The mean of numbers that are not kept."""
 
     def __init__(self) -> None:
         self.count = 0

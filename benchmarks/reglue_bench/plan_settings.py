@@ -1,4 +1,4 @@
-"""Settings of what is played: they are in the plan, and some are parameters of its procedure."""
+"""Settings that the plan holds; some are parameters of its procedure."""
 
 from __future__ import annotations
 

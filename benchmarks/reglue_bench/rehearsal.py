@@ -143,7 +143,7 @@ def _summary(result: Result, rows: Sequence[Row]) -> str:
 
 
 def _repeatable(first: _RehearsedRun, again: _RehearsedRun, settings: Settings) -> list[Check]:
-    """Whether the runs are the same; if they are not, by whom."""
+    """Checks that both runs are the same; else they say whether agent or environment differs."""
     doubted = [each for each in first.result.repeats if not each.repeatable]
     remarks = [Check(None, str(each)) for each in doubted]
     differ = _differing(first, again)

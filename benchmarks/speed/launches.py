@@ -284,7 +284,7 @@ def rates(
     watch: Watch,
     per: float = 1.0,
 ) -> tuple[tuple[Series, ...], tuple[str, ...]]:
-    """Steps a second (times `per`) of each, and who could not be measured.
+    """Steps a second (times `per`) of each, and the contenders that could not be measured.
 
     Behind them comes the processor time of those that have a name for it.
     """

@@ -1,4 +1,4 @@
-"""Fetches RL-Glue 3's Python codec and makes Python 3 of what peers and programs need.
+"""Fetches RL-Glue 3's Python codec, and ports the part that peers and programs need to Python 3.
 
 The codec (PyPI: rlglue 2.02, Apache License 2.0, Python 2) goes into the site-packages of
 the Python that runs this. Only spelling changes: nothing of it becomes faster or slower.

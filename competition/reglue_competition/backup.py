@@ -232,7 +232,7 @@ def _about(name: str, size: int, of: Path | None = None) -> tarfile.TarInfo:
 
 
 def _unpack(path: Path, folder: Path) -> None:
-    """Raises UsageError for what is no backup, before anything of it is read."""
+    """Raises UsageError for a file that is no backup, before anything of it is read."""
     try:
         with gzip.open(path) as whole, tarfile.open(fileobj=whole, mode="r:") as archive:
             members = archive.getmembers()

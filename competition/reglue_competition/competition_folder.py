@@ -91,7 +91,7 @@ class CompetitionFolder:
 
     @contextmanager
     def images_lock(self, within_s: float = 60.0) -> Iterator[None]:
-        """Hold the folder of images, so that none is deleted that somebody else is entering.
+        """Hold the folder of images, so that no image is deleted while another process enters it.
 
         Raises RunBusy if another archive is being checked for longer than that.
         """

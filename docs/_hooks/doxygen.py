@@ -46,7 +46,7 @@ class Headers:
 
     @cached_property
     def _anchors(self) -> dict[str, str]:
-        """Doxygen's id -> the anchor of what is public: its name, which two headers may have."""
+        """Doxygen's id -> the anchor of a public entity: its name, which two headers may have."""
         found: dict[str, str] = {}
         files: dict[str, str | None] = {}  # of a name: where it stands first
         for compound in filter(_is_public, self._compounds.values()):

@@ -1,4 +1,4 @@
-"""Behaviour cloning: record an expert, fit a network to what it did, evaluate that as an agent.
+"""Behaviour cloning: record an expert, fit a network to its actions, evaluate that as an agent.
 
     python behaviour_cloning.py --task button-press-v3 --seeds 3
 

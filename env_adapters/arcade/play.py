@@ -73,7 +73,7 @@ class Play:
 
 
 def _rules(game: Game) -> list[Rule]:
-    """The rules of what the game has, in order."""
+    """The rules of the game's elements, in order."""
     elements, rules = game.game_elements, list[Rule]()
     if elements.opponent:
         rules.append(move_opponent)

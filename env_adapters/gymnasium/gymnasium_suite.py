@@ -173,7 +173,7 @@ def _names(sees: str | Sequence[str]) -> list[str]:
 
 
 def _check_env(env: Any) -> None:
-    """Raise NotAnEnvironment for what is missing or old in an environment or its wrappers."""
+    """Raise NotAnEnvironment if an environment or its wrappers lack something, or are too old."""
     for name in ("observation_space", "action_space"):
         if getattr(env, name, None) is None:
             raise NotAnEnvironment(f"the environment {type(env.unwrapped).__name__} lacks {name}")

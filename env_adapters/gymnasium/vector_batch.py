@@ -110,7 +110,7 @@ class Batch(Environment):
         )
 
     def env_step(self, actions: Arrays, slots: Slots) -> Earned:
-        """Step the batch; slots that are not named play an action that nobody asked for."""
+        """Step the batch; slots that are not named play an arbitrary action."""
         at = index_of(slots, len(self._over))
         for name, rows in self._next.items():
             rows[at] = actions[name]
@@ -311,7 +311,7 @@ class PoolBatch(Batch):
         return Earned(rewards, self._named(observation, places), terminated, truncated)
 
     def _begin(self) -> None:
-        """Nothing: an episode begins where it is told to."""
+        """Do nothing: an episode begins where `env_start` puts it."""
 
     def _named(self, observation: Any, places: Array) -> dict[str, Array]:
         parts = self._observations.parts(observation)

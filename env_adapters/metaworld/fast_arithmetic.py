@@ -1,4 +1,4 @@
-"""Cheaper versions of what Meta-World's reward functions call, for one number or vector.
+"""Cheaper versions of the functions that Meta-World's rewards call, for one number or vector.
 
 Each function returns its original's value and type, bit by bit, and calls the original for
 other arguments. `step_is_verified` compares them with the originals on this machine.

@@ -1,4 +1,4 @@
-"""The metaworld package: loaded when it is first needed, and compared with what was tested."""
+"""The metaworld package: loaded when it is first needed, and compared with the tested one."""
 
 from __future__ import annotations
 

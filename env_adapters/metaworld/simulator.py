@@ -115,7 +115,7 @@ class Simulator:
         return observation, reward, bool(success == 1.0)
 
     def get_state(self) -> SimulatorState:
-        """A copy of what the episode has changed so far."""
+        """A copy of everything that the episode has changed so far."""
         self._share.take()
         return SimulatorState(
             self._shared.physics.read(),

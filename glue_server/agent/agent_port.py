@@ -128,7 +128,7 @@ class LocalPort(_InProcess):
 
 
 class ProgramPort(_InProcess):
-    """An agent that is a program's loop: who drives the glue hands each call to it.
+    """An agent that is a program's loop: the driver of the glue hands each call to it.
 
     `send` leaves a call in `call`; its answer has to be given before `receive`.
     """

@@ -56,7 +56,7 @@ class TimeBudget:
         return limit_s
 
     def spend(self, call: Call, spent_s: float) -> None:
-        """Take the time that an answer took from what remains."""
+        """Subtract the time that an answer took from the remaining time."""
         over_s = spent_s - self._left_s(call)
         if over_s > 0.0:
             self._bank_s = max(0.0, self._bank_s - over_s)

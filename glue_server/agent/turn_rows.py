@@ -40,7 +40,7 @@ class Rows:
         return len(self.slots)
 
     def read_only(self) -> Rows:
-        """Views that nobody can write to, for rows that belong to somebody else."""
+        """Read-only views, for rows whose arrays somebody else owns."""
         return Rows(
             self.slots,
             self.marks,

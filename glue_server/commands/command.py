@@ -118,7 +118,7 @@ class _Parsing(TyperCommand):
 
 
 def _with_absolute_paths(function: Callable[..., None]) -> Callable[..., None]:
-    """A command whose paths stay where they are if code of the user's moves to another folder."""
+    """A command whose paths stay the same if the user's code changes the working directory."""
 
     @functools.wraps(function)
     def run(**words: Any) -> None:

@@ -74,7 +74,7 @@ def _parameter(name: str, hint: Any, declared: Flag, default: object) -> inspect
 
 
 def _words(default: object) -> str:
-    """A default as the help says it; empty for what says nothing, such as None."""
+    """A default as the help shows it; empty for a meaningless one, such as None."""
     match default:
         case bool():
             return "yes" if default else ""

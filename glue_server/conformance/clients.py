@@ -31,7 +31,7 @@ class Client(Protocol):
         """Its exit code; None while it runs, or until `close` if it is not watched."""
 
     def printed(self) -> str:
-        """The end of what it printed."""
+        """The end of its output."""
 
     def close(self) -> None:
         """End it."""
@@ -90,7 +90,7 @@ class _Started:
 
 
 class AwaitedClients:
-    """Waits for clients that somebody starts by hand."""
+    """Waits for clients that a person starts."""
 
     def __init__(self, announce: Callable[[str, str], None]) -> None:
         """`announce` is called with address and token when a client is wanted."""

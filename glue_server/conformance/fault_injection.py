@@ -51,7 +51,7 @@ def bent_answers(port: Any, bend: Callable[[Any], object]) -> Iterator[None]:
 
 @contextmanager
 def recording_messages(port: Any) -> Iterator[list[Any]]:
-    """Record all messages that arrive meanwhile, also those that nobody waits for."""
+    """Record all messages that arrive meanwhile, also unexpected ones."""
     received: list[Any] = []
     takes: Callable[[Any, Any], bool] = port._takes
 

@@ -42,7 +42,7 @@ _Older: TypeAlias = Recalled | _Steps
 
 @dataclass(slots=True)
 class _Episode:
-    """A running episode: what is kept of its older calls, and where its recent ones begin."""
+    """A running episode: its older calls, and the number of its first recent one."""
 
     since: int  # number of the first entry that is not in `older`
     older: list[_Older] = field(default_factory=list)  # from its start, or from a saved state
@@ -51,7 +51,7 @@ class _Episode:
 
 
 class CallLog:
-    """The calls of all running episodes: the Recall of those who record nothing themselves.
+    """Log of all calls since the oldest running episode began. The default Recall.
 
     Entries are whole Plays, as that is fast. Once an episode's entries reach back `recent` calls,
     the owner `shorten`s it: a saved state takes their place; without one, they are packed for this
@@ -66,14 +66,14 @@ class CallLog:
         self._unanswered: deque[_Entry] = deque()  # Plays
 
     def add(self, play: Play) -> None:
-        """A Play is sent."""
+        """Add a Play that is sent."""
         for slot in play.starts:
             self._begin(slot)
         self._entries.append(_Entry(play))
         self._unanswered.append(self._entries[-1])
 
     def answered(self, play: Play, played: Played) -> None:
-        """The oldest Play is answered, for good."""
+        """Add the final answer to the oldest Play that has none."""
         self._unanswered.popleft().rewards = played.rewards.copy()  # the caller may change its own
         over = [*play.slots[played.terminated | played.truncated].tolist(), *played.faults]
         for slot in over:
@@ -82,7 +82,7 @@ class CallLog:
             self._drop()
 
     def change(self, call: SlotRoutine) -> None:
-        """A routine has changed its slot. A state that is set begins an episode."""
+        """Add a routine that has changed its slot. A state that is set begins an episode."""
         if isinstance(call, SetState):
             self._begin(call.slot)
             self._drop()

@@ -107,10 +107,9 @@ class EnvironmentCalls:
         return self._steps
 
     def take_crashed_s(self) -> float:
-        """Seconds that were spent, since the last time, on episodes that crashed.
+        """Seconds that were spent, since the last call, on episodes that crashed.
 
-        They are the agent's doing, also where other episodes had to be brought back to where they
-        were.
+        This time is charged to the agent, including the replay of other slots' episodes.
         """
         seconds, self._crashed_s = self._crashed_s, 0.0
         return seconds
@@ -220,7 +219,7 @@ class EnvironmentCalls:
 
     @property
     def is_away(self) -> bool:
-        """Whether nobody is there to answer, though somebody may come back."""
+        """Whether the environment is away, though it may come back."""
         return self._port.is_away
 
     def filenos(self) -> Sequence[int]:

@@ -56,7 +56,7 @@ class EnvironmentPort(Protocol):
 
     @property
     def is_away(self) -> bool:
-        """Whether nobody is there to answer, though somebody may come back."""
+        """Whether the environment is away, though it may come back."""
 
     def send(self, call: EnvironmentCall) -> None:
         """Hand over a call that is answered. Raises EnvironmentFault."""

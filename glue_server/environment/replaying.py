@@ -1,7 +1,7 @@
 """Remembers the calls of an episode, and plays it again in a fresh environment.
 
-Without its agent, which is asked once: what its actions bring about again is what they bring about,
-and what they do not is the machine's.
+The agent is not asked again. A failure that recurs was caused by its actions; one that does not was
+the machine's.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class Replays:
         )
 
     def rebuild(self, slot: int) -> None:
-        """Bring a slot whose environment was replaced to where its episode is.
+        """Bring a slot whose environment was replaced back to its episode's state.
 
         If that fails, the slot is lost: whatever its next step earns is no answer, and is settled.
         """

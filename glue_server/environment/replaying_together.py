@@ -119,7 +119,7 @@ class JointReplays:
         return episodes
 
     def _again(self, episodes: _Episodes) -> tuple[Play, Played]:
-        """The last turn and its answer. Raises EnvironmentFault for what went otherwise before."""
+        """The last turn and its answer. Raises EnvironmentFault if an earlier one differs."""
         log.info("the episodes of all slots are played again")
         self._begin()
         longest = max(map(len, episodes.values()))

@@ -68,7 +68,7 @@ def main() -> None:
 
 
 def _yield_to_glue() -> None:
-    """Do not preempt who wakes this worker: the glue still has the other workers to wake."""
+    """Do not preempt the glue, which wakes this worker and still has other workers to wake."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError):  # a container's policy may refuse it
             os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))

@@ -54,7 +54,7 @@ class Routine:
 
 @dataclass(frozen=True, slots=True)
 class CleanUp:
-    """env_cleanup; nobody waits for it."""
+    """env_cleanup; it has no answer."""
 
 
 ToWorker: TypeAlias = SuiteName | Init | bytes | StepAndStart | Routine | CleanUp
@@ -316,7 +316,7 @@ class WorkerProcess:
         return decode_environment_reply(message, call, None)
 
     def cleanup(self) -> None:
-        """Let it close its environments; nobody waits for that."""
+        """Let it close its environments, without waiting for that."""
         self._ask(CleanUp())
 
     def leave(self) -> None:

@@ -204,7 +204,7 @@ class EpisodeLoop:
         return 0 < len(self._recording.orders) <= most
 
     def _join_groups(self) -> Iterator[Outcome]:
-        """Wait for what is under way in all groups, and ask the agent about all of it at once."""
+        """Wait for the calls under way in all groups, and ask the agent about all rows at once."""
         yield from self._act(self._groups[-1])
         joined = _Group(range(self._environment.spec.slots))
         for group in self._groups:
@@ -303,7 +303,7 @@ class EpisodeLoop:
         self._send(group.stepping)
 
     def _receive_steps(self, group: _Group) -> Generator[Outcome, None, tuple[Rows, Rows]]:
-        """Wait for what the actions earned: ends and steps."""
+        """Wait for the results of the actions: ends and steps."""
         if group.stepping is None:
             return self._none, self._none
         slots, played = group.stepping.slots, self._receive()
@@ -322,7 +322,7 @@ class EpisodeLoop:
         return ends, steps
 
     def _record(self, slots: Slots, played: Played, whole: Flags | None) -> tuple[Played, set[int]]:
-        """Record what came of the actions: of all rows, or of those that are `whole`.
+        """Record the results of the actions: of all rows, or of those that are `whole`.
 
         Returns `played` with the truncations of orders, and the slots that they truncate.
         """

@@ -89,7 +89,7 @@ class EpisodeRunner:
             raise
 
     def keep_learned(self) -> None:
-        """From now on `init` does nothing, so that who plays next has the agent as it is."""
+        """From now on `init` does nothing, so that the next player has the agent as it is."""
         self._keeps = True
 
     def freeze(self) -> None:

@@ -53,7 +53,7 @@ class RLRoutines(JoinedSlots):
         )
 
     def rl_step(self, call: rl.RLStep) -> rl.Stepped:
-        """RL_step in the slots that are named, or in all whose episode is on."""
+        """RL_step in the slots that are named, or in all slots with a running episode."""
         selection = self._stepping(call.slots)
         self.check_whole("RL_step", selection.places)
         self.check_whole_step("RL_step", selection.places)

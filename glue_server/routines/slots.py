@@ -308,7 +308,7 @@ class JoinedSlots:
         return rows.read_only() if self._owns else rows
 
     def seen(self, selection: Selection, observations: Arrays) -> Arrays:
-        """Observations, which nobody else writes to."""
+        """Observations, in arrays that the glue does not write to."""
         seen = selection.all_named(observations)
         if not self._owns:
             return seen

@@ -32,7 +32,7 @@ class SnapshotKeys:
         self._token = secrets.token_hex(8)
 
     def keep(self, kind: str, snapshot: bytes) -> str:
-        """A new key. Raises OutOfDomain for what is larger than all that may be kept."""
+        """A new key. Raises OutOfDomain for a snapshot that exceeds the limit on its own."""
         if len(snapshot) > self._most_bytes:
             raise OutOfDomain(
                 got=f"{_WORDS[kind]} of {len(snapshot)} bytes", wanted=f"at most {self._most_bytes}"

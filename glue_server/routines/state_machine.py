@@ -151,7 +151,7 @@ class StateMachine:
         return ready.spec
 
     def _check_init(self, call: rl.RLInit) -> None:
-        """Raise OutOfDomain for what nobody needs to be asked about."""
+        """Raise OutOfDomain for arguments that are wrong for any environment."""
         check_seed(call.seed)
         for most, whose in (
             (MOST_SLOTS, "glue"),

@@ -162,7 +162,7 @@ def is_interrupt(error: BaseException | None) -> bool:
 
 
 def raise_interrupt(error: BaseException) -> None:
-    """Raise KeyboardInterrupt if Ctrl-C led to `error`, which then is nobody's fault.
+    """Raise KeyboardInterrupt if Ctrl-C led to `error`, which then is not a fault.
 
     Ctrl-C within a lock's own lines ends as the lock's RuntimeError. What is no Exception ends the
     program, and is raised as it is.
@@ -292,7 +292,7 @@ class StoreFailed(StorageFailed):
 
 
 class ContainerEngineFailed(ReglueError):
-    """The engine that runs an agent's container is gone, or has lost it; nobody's fault in play."""
+    """The engine that runs an agent's container is gone, or has lost it; not the agent's fault."""
 
 
 class PlanDiffers(UsageError):

@@ -1,4 +1,4 @@
-"""Compares the signatures of what people wrote with how it will be called."""
+"""Compares the signatures of users' functions with the calls that they will get."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several agents over one plan, and who is better."""
+"""Several agents over one plan, and their comparison."""
 
 from __future__ import annotations
 

@@ -219,7 +219,7 @@ class FileSource(Source):
 
 
 def described(plan: Plan) -> str:
-    """A file that plays the same plan. Raises UsageError for what TOML cannot hold."""
+    """A file that plays the same plan. Raises UsageError for values that TOML cannot hold."""
     import tomli_w
 
     table = {

@@ -64,7 +64,7 @@ class TomlFile:
 
     @contextmanager
     def at(self, place: str) -> Iterator[None]:
-        """Has UsageErrors of what is done about a place name it."""
+        """Add the name of a place to UsageErrors that are raised meanwhile."""
         try:
             yield
         except UsageError as error:
@@ -80,7 +80,7 @@ class TomlFile:
 
 
 def _is_within(inner: Any, outer: Any) -> bool:
-    """Whether a problem of pydantic's is about an entry of what another is about."""
+    """Whether one of pydantic's problems concerns an entry of the subject of another one."""
     depth = len(outer["loc"])
     return len(inner["loc"]) > depth and inner["loc"][:depth] == outer["loc"]
 

@@ -65,7 +65,7 @@ class FolderEpisode(Episode):
         return dict(_leaves(self._group["actions"]))
 
     def write(self, group: Any) -> None:
-        """Copy it, with whatever else is recorded of it."""
+        """Copy it, with all other recorded arrays."""
         for name in self._group:
             self._group.copy(name, group)
         for name, value in self._group.attrs.items():

@@ -1,4 +1,4 @@
-"""Digests of what an agent object computes with, the same in every process.
+"""Digests of the parts with which an agent object computes, the same in every process.
 
 Of a model of Stable-Baselines3 or PyTorch that is its `state_dict`; of a function its code, and the
 values that it refers to; of any other object its attributes, its class's, and the code of its
@@ -289,7 +289,7 @@ def _add_json(update: Callable[[bytes], None], value: Any) -> bool:
 
 
 def _add_tensor(update: Callable[[bytes], None], value: Any) -> None:
-    """Of PyTorch: its bytes, whatever its dtype and device."""
+    """Add a tensor of PyTorch: its dtype, shape and bytes. Raises _Unknown for others."""
     torch: Any = sys.modules.get("torch")
     if torch is None or not isinstance(value, torch.Tensor):
         raise _Unknown

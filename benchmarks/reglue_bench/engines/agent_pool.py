@@ -175,7 +175,7 @@ class AgentPool:
         return self._host is not None and self._host.renews and not self.is_lent
 
     def _report_long(self, say: Callable[[str], None]) -> None:
-        """Say it once: to who waits for a run whose episodes do not end."""
+        """Report once, for the user who waits, that the run's episodes do not end."""
         if self._tell_long is not None:
             say(
                 f"an episode has had {LONG_STEPS:,} steps so far; if episodes do not end by "

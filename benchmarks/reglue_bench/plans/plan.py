@@ -28,7 +28,7 @@ PHASES = {
 
 
 _SEED_LABELS = {"train": "training", "checkpoint": "checkpoint", "checkpoint_adapt": "checkpoint"}
-"""Phases whose cells have seeds of their own, and what these are drawn by."""
+"""Phases whose cells have seeds of their own, and the labels from which these are drawn."""
 
 _MOST_DIFFERENCES = 8  # that a message lists
 _GOALS = "suite.config.goals"
@@ -114,7 +114,7 @@ class Plan:
 
     @property
     def goals_sha256(self) -> str:
-        """Hash of what the tasks' variants are, hexadecimal; other plans may share it."""
+        """Hash of the variants of all tasks, hexadecimal; other plans may share it."""
         config = self.suite.config
         # Meta-World's goals are listed. Of the rest of its config the horizon alone changes how
         # hard they are; what agents see may differ between runs that are compared.

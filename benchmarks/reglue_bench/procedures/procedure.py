@@ -346,7 +346,7 @@ def plan_parameters(settings: type[BaseModel], plan: Plan) -> dict[str, Any]:
 
 
 def secret_order(plan: Plan) -> bytes:
-    """The key of a run's own order of what its plan lists openly; empty without a secret."""
+    """The key of a run's own order of its plan's episodes; empty without a secret."""
     return b"" if plan.cells == PUBLIC else bytes.fromhex(plan.order_key)
 
 

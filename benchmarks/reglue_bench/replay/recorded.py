@@ -135,7 +135,7 @@ def rows_of(ledger: LedgerReader, unit: int) -> list[Row]:
 
 
 def _find(ledger: LedgerReader, plan: Plan, episode: int, unit: int | None) -> tuple[Row, int]:
-    """The row, and the steps of its unit before it. Raises UsageError with what there is."""
+    """The row, and the steps of its unit before it. Raises UsageError that lists the known ones."""
     single = unit is None and PROCEDURES[plan.procedure].unit == "unit"
     wanted, k = (episode, 0) if single else (unit or 0, episode)
     rows = rows_of(ledger, wanted)

@@ -87,7 +87,7 @@ class Replay:
         self.world.close()
 
     def differs(self, step: int, got: str, wanted: str) -> EnvironmentFault:
-        """The error for what is not as it was recorded, with the versions that have changed."""
+        """The error for a replay that differs from its recording, with the changed versions."""
         changes = "; ".join(self._recorded.changes) or (
             "versions are the same, so its code, its files or its randomness differ"
         )

@@ -43,7 +43,7 @@ class OpenObject:
 
 @contextmanager
 def opened(candidate: object, options: Mapping[str, Any]) -> Iterator[OpenObject]:
-    """The environment with its plan, closed afterwards; an object of somebody's stays open.
+    """The environment with its plan, closed afterwards; an object that the caller gave stays open.
 
     `options` as in `evaluate`; `environment_args` are those of a class or function. Raises
     NotAnEnvironment; UsageError, also for `workers` if other processes cannot make it.

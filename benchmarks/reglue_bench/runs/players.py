@@ -1,6 +1,4 @@
-"""Chooses who plays a run: this process, several processes, or those of a cluster; and what these
-are told.
-"""
+"""Chooses the players of a run (this process, several, or a cluster's) and their settings."""
 
 from __future__ import annotations
 

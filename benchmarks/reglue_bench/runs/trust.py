@@ -44,7 +44,7 @@ def signature(plan: str, settings: str) -> str:
 
 
 def check_trusted(folder: Path, about: Mapping[str, str], *, trust_code: bool) -> None:
-    """Raise NotTrusted if making the environment of a run in `folder` runs somebody's code."""
+    """Raise NotTrusted if making the environment of a run in `folder` runs other people's code."""
     _check(folder, about, foreign_suite(about["plan"]), trust_code=trust_code)
 
 
@@ -65,7 +65,7 @@ def check_resumable(
 
 
 def check_benchmark_trusted(file: Path, settings: Settings, *, trust_code: bool) -> None:
-    """Raise NotTrusted if making the plan of settings that a `file` holds runs somebody's code."""
+    """Raise NotTrusted if making the plan of a `file`'s settings runs other people's code."""
     about = {"plan": "", "settings": ""}
     _check(file, about, _foreign_benchmark(settings), trust_code=trust_code)
 

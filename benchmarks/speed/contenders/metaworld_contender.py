@@ -25,7 +25,7 @@ from speed.light import Learner
 
 
 class Experts:
-    """A scripted expert for each environment, who counts steps."""
+    """A scripted expert for each environment; counts steps."""
 
     def __init__(self, names: list[str], quota: int) -> None:
         self._policies = [cast(Any, ENV_POLICY_MAP)[name]() for name in names]

@@ -1,4 +1,4 @@
-"""`reglue competition status`, `runs` and `export`: what goes on, and what came of it."""
+"""`reglue competition status`, `runs` and `export`: the state of a competition, and its results."""
 
 from __future__ import annotations
 

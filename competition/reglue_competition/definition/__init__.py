@@ -1,4 +1,4 @@
-"""The competition file: what is played, when, by whose leave, and what is shown."""
+"""The competition file: phases, benchmarks, rules of entry, and the page."""
 
 from __future__ import annotations
 

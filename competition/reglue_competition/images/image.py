@@ -123,7 +123,7 @@ def _check_start(about: dict[str, Any]) -> None:
 
 
 def _blob(about: dict[str, Any]) -> str:
-    """The file of what a descriptor names."""
+    """The file that a descriptor names."""
     digest = _text(about.get("digest"), "digest")
     found = _DIGEST.fullmatch(digest)
     if found is None:
@@ -132,7 +132,7 @@ def _blob(about: dict[str, Any]) -> str:
 
 
 def _is_no_image(about: dict[str, Any]) -> bool:
-    """Whether a descriptor is of what a builder says about an image, beside it."""
+    """Whether a descriptor is of a builder's attestation beside an image."""
     of = about.get("platform")
     return isinstance(of, dict) and of.get("os") == "unknown"
 

@@ -34,7 +34,7 @@ class Project:
     digest: str  # `project:…`, of its files' names and contents
 
     def write(self, file: Path, most_bytes: int, watcher: Callable[[int], None]) -> None:
-        """Write it with none of what its archive says beside names and contents.
+        """Write its files with their names and contents alone, without the archive's other facts.
 
         Raises UsageError, OSError.
         """

@@ -41,7 +41,7 @@ _NEGATED = {"goal_visible": "--goal-hidden"}  # elsewhere it is --no-…
 
 
 def write_kit(definition: Definition, folder: Path, out: Path) -> None:
-    """Fill the new folder `out` with what an organiser gives to teams.
+    """Write the kit that an organiser gives to teams into the new folder `out`.
 
     `folder` is the competition's, from which its environments are made, without any of its
     secrets: the kit is the same whatever they are. Raises UsageError if `out` is there, or if a

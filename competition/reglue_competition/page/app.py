@@ -1,4 +1,4 @@
-"""The page's addresses, and who may see what there."""
+"""The page's addresses, and the readers' rights."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ class Page:
         return PlainTextResponse(agent_log(self._site.runs_folder(submission)))
 
     def _log_of(self, submission: Submission, who: Who) -> str:
-        """The address of what a submission's agent printed; empty if this reader may not see it."""
+        """The address of a submission's log of its agent; empty if this reader may not see it."""
         phase, reader = submission.phase, who.reads(submission)
         may_read = may_read_log(
             self._site.snapshot.definition.phase(phase),

@@ -58,7 +58,7 @@ class Forms:
         return fields
 
     async def of_team(self, request: Request) -> tuple[Mapping[str, str], Team]:
-        """The form of what a team asks for, not too often. Raises HTTPException."""
+        """The form of a team's request; its requests are limited. Raises HTTPException."""
         form = await self.read(request)
         team = (await run_in_threadpool(self._readers.who, request)).bearer
         if not isinstance(team, Team):
@@ -144,7 +144,7 @@ class Forms:
         return form.get("text", ""), team, submission
 
     async def _of_organiser(self, request: Request) -> Mapping[str, str]:
-        """The form of what the organiser asks for."""
+        """The form of an organiser's request."""
         form = await self.read(request)
         who = await run_in_threadpool(self._readers.who, request)
         if not who.is_organiser:

@@ -157,7 +157,7 @@ class Sessions:
 
 
 def new_cookie() -> str:
-    """A value that nobody guesses."""
+    """A value that cannot be guessed."""
     return secrets.token_urlsafe(32)
 
 

@@ -163,7 +163,7 @@ def _plan_benchmark(
 
 
 def _check_failure(place: str, plan: Plan) -> None:
-    """Raise UsageError if nobody can say what an episode is worth that the agent failed in."""
+    """Raise UsageError if the worth of an episode in which the agent failed is unknown."""
     is_by_return = plan.is_by_return or not PROCEDURES[plan.procedure].judges_success
     if is_by_return and "worst_performance" not in plan.parameters:
         raise UsageError(

@@ -113,7 +113,7 @@ class PageProcess:
 
 
 def is_loopback(address: str) -> bool:
-    """Whether nobody outside this machine can dial `host:port`."""
+    """Whether only this machine can dial `host:port`."""
     host, _ = split_address(address)
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback

@@ -56,11 +56,11 @@ _Group: TypeAlias = tuple[bool, str]  # whether it is practice, the team
 
 
 class Queue:
-    """Plays a competition's submissions, as of its store. `tick` is to be called again and again.
+    """Plays the submissions in a competition's store. One thread calls `tick` again and again.
 
-    One thread calls it. After a restart it goes on with what was playing. Nobody knows then whether
-    an agent that does not come back left, or looked for a server that was away for too long: its
-    submission waits for it, and keeps what was played.
+    After a restart it resumes the submissions that were playing. It cannot tell then an agent that
+    left from one that gave up on a server that was away: its submission waits, and keeps its
+    results.
     """
 
     def __init__(
@@ -357,7 +357,7 @@ class Queue:
         from_: Collection[Status],
         used: Used | None = None,
     ) -> Submission:
-        """Store how it ended; returns it as the store holds it, which alone is told."""
+        """Store how it ended; returns the stored submission, to which messages refer."""
         if self._store.set_status(submission.id, status, why, from_, used=used):
             return replace(submission, status=status, detail=why)
         held = self._store.submission(submission.id)
@@ -403,7 +403,7 @@ class Queue:
             self._states[submission] = Paused(not_before)
 
     def _failed(self, submission: Submission, why: str, used: Used | None = None) -> float:
-        """Returns when the next try begins; 0.0 after too many, which its agent is told."""
+        """Returns when the next try begins; 0.0 after too many, and then its agent hears so."""
         self._metrics.restarts.inc()
         tries = self._store.interrupt(submission.id, why, used)
         if tries >= _MOST_TRIES:

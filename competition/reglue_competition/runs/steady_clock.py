@@ -1,4 +1,4 @@
-"""A clock whose jumps are doubted: a phase is closed by its date, but not by a wrong clock."""
+"""A clock that doubts jumps: a phase is closed by its date, but not by a wrong clock."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ suspended is right at once; one that asks a time server after its start is wrong
 
 
 class SteadyClock:
-    """The time, UTC. After a jump it goes on as if there had been none, until that is believed."""
+    """The time, UTC. After a jump it continues as before the jump, until the jump is believed."""
 
     def __init__(
         self,

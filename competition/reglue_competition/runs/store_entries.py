@@ -49,9 +49,7 @@ class StoreEntries:
             self._farewells |= {(each.team, each.name): (each, until) for each in ended}
 
     def awaits(self, submission: str, margin_s: float) -> bool:
-        """Whether its agent may still come back for its farewell, or has for less than `margin_s`
-        seconds been too late for it.
-        """
+        """Whether the agent may still reconnect for its farewell, with `margin_s` of grace."""
         since = time.monotonic() - margin_s
         farewells = self._farewells.values()
         return any(each.id == submission and since < until for each, until in farewells)
@@ -96,7 +94,7 @@ class StoreEntries:
         self.drop_farewell(submission)
 
     def drop_farewell(self, submission: str) -> None:
-        """Expect its agent no more for its farewell alone."""
+        """Stop waiting for an agent that would come back for its farewell alone."""
         with self._lock:
             remaining = {
                 key: each for key, each in self._farewells.items() if each[0].id != submission

@@ -184,7 +184,7 @@ class SubmissionProcess(Child[FromSubmission]):
         return not self._reader.is_alive() and self._news.empty()
 
     def cancel(self, why: str) -> None:
-        """Have it end, as one that nobody wants any more."""
+        """End it, as a submission that was cancelled."""
         self._send(Cancel(why))
 
     def let_go(self, farewell: str) -> None:

@@ -1,4 +1,4 @@
-"""Teams and tokens: who may do what."""
+"""Teams and tokens, and their rights."""
 
 from __future__ import annotations
 

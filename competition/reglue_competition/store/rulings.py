@@ -23,7 +23,7 @@ FORGOTTEN = "the reason was deleted with what else was personal of the team"
 
 
 class Rulings(Events):
-    """The part of the store that says what counts of what was played."""
+    """The part of the store with rulings on submissions, benchmarks and scores."""
 
     def rule(
         self, submission_id: str, standing: Standing, why: str, *, team: Team | None = None

@@ -41,7 +41,7 @@ from reglue_competition.transcript.framing import Place, RecordReader
 from reglue_competition.transcript.transcript_reader import read_episode
 
 _NOT_KEPT = ("train", "checkpoint", "checkpoint_adapt")
-"""Phases of what is played before an agent is judged: without actions, and not in its score."""
+"""Phases before an agent is judged: without actions, and not in its score."""
 
 _MOST_NOT_PLAYED = 1_000_000  # episodes of a plan, unless the transcript has as many
 _NO_EPISODES = {"agents", "steps", "episode_limit", "train_steps", "eval_every", "eval_episodes"}
@@ -139,7 +139,7 @@ def planned_cells(header: Header, plan: Plan) -> PlannedCells:
 
 
 def check_cell(episode: Episode, planned: PlannedCells) -> None:
-    """Raise NotVerified unless an episode is the plan's, and succeeded only if nobody failed."""
+    """Raise NotVerified unless an episode is the plan's, and succeeded only without a fault."""
     facts, stated = episode.facts, episode.facts.cell
     try:
         cell = planned.planned_cell(facts.row, stated.steps_before)

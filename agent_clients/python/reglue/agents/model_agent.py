@@ -153,7 +153,7 @@ def _parameters(model: object) -> Mapping[str, inspect.Parameter]:
 
 
 def _takes_masks(model: Any) -> bool:
-    """Whether `predict` takes masks. Raises NotAnAgent if it needs what nobody gives it."""
+    """Whether `predict` takes masks. Raises NotAnAgent if it needs another argument."""
     parameters = _parameters(model)
     needed = [
         each.name

@@ -79,7 +79,7 @@ def _sees_same(of_model: Any, own: Any, clip_obs: float | None) -> bool:
 
 
 def _channels_first(space: Any) -> tuple[int, ...] | None:
-    """The shape of a picture as PyTorch has it; None for what is no picture."""
+    """The shape of a picture as PyTorch has it; None if the tensor is no picture."""
     if space.dtype != np.uint8 or len(space.shape) != 3:
         return None
     *size, channels = space.shape

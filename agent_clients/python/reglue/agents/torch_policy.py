@@ -1,4 +1,4 @@
-"""Plays a PyTorch module. PyTorch itself is loaded by who made the module."""
+"""Plays a PyTorch module, without importing PyTorch: the module's program has done that."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Always takes the same action: shows an environment that nobody controls."""
+"""Always takes the same action: shows an environment without control."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The dataclass of what every turn and every episode makes."""
+"""The dataclass for values that are made in every turn or episode."""
 
 from __future__ import annotations
 

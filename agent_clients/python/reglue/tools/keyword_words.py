@@ -50,7 +50,7 @@ def parsed(key: str, text: str) -> Any:
 
 
 def _finite(text: str) -> float:
-    """Raises OverflowError for what JSON does not call a number, or a float cannot hold."""
+    """Raises OverflowError for numbers that JSON does not allow, or a float cannot hold."""
     if not math.isfinite(number := float(text)):
         raise OverflowError(text)
     return number

@@ -230,7 +230,7 @@ def decode_experiment_call(message: pb.ExperimentCall, spec: TaskSpec | None) ->
 
 
 def encode_answer(seq: int, answer: Answer, spec: TaskSpec | None) -> pb.ExperimentReply:
-    """The message of what a routine returns."""
+    """The message of a routine's result."""
     message = pb.ExperimentReply(seq=seq)
     if type(answer) in _ROWS:
         _encode_rows(message, answer, spec)
@@ -283,7 +283,7 @@ def _decode_rows(part: Any, kind: type, spec: TaskSpec, *, acts: bool = True) ->
 
 
 def encode_failure(seq: int, error: ReglueError) -> pb.ExperimentReply:
-    """The message of what a routine raised; it says whose fault it was."""
+    """The message of a routine's error; it says whose fault it was."""
     match error:
         case RoutineRefused(code=code, got=got, wanted=wanted):
             refusal = encode_refusal(Refusal(seq, code, got, wanted))

@@ -28,7 +28,7 @@ _CHUNK = 2**20  # bytes that are passed on at once
 
 
 def main() -> NoReturn:
-    """Pass on messages until nobody wants them."""
+    """Pass on messages until the parent closes the channel."""
     channel = inherited_channel(Codec[Connect](Connect))
     exit_after(lambda: _serve(channel))
 

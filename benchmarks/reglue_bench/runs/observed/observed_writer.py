@@ -26,7 +26,7 @@ from reglue_bench.runs.observed.observed_storage import (
 )
 
 RESERVE_BYTES = 16 * 1024 * 1024
-"""Of the disk: left to the ledger, whose rows are small."""
+"""Free bytes of the disk that are left to the ledger, whose rows are small."""
 
 _COMPRESSION = 1  # zlib's level: fast
 

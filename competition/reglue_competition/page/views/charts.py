@@ -161,7 +161,7 @@ def _line(points: Sequence[tuple[float, float]], span: Interval, ends: Interval)
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    """3 to 6 round numbers, evenly apart, around the two; ends that nobody could draw are cut."""
+    """3 to 6 round numbers, evenly apart, around the two; ends too large to draw are cut."""
     low, high = max(low, -_MOST), min(high, _MOST)
     if math.isclose(low, high, rel_tol=_ROUNDING, abs_tol=1 / _MOST):
         low, high = low - (abs(low) / 2 or 0.5), high + (abs(high) / 2 or 0.5)

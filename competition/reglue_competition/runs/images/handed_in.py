@@ -31,7 +31,7 @@ from reglue_competition.store import Store, Team
 log = logging.getLogger("reglue")
 
 INCOMING = "incoming"
-"""The folder of what has come so far, in that of images."""
+"""The folder of unfinished uploads, in that of images."""
 
 _IDLE_S = 600.0  # after which an archive of which nothing more came makes room for another
 _TOLD_S = 60.0  # how long a repeated call gets the same submission; after that it is a new one
@@ -99,7 +99,7 @@ class HandedIn:
         self._checker = ThreadPoolExecutor(1, thread_name_prefix="reglue-image")
 
     def close(self) -> None:
-        """Stop. What has come stays, and the next server goes on with it."""
+        """Stop. Unfinished uploads stay, and the next server continues them."""
         self._is_closed = True
         self._check.close()
         self._checker.shutdown(cancel_futures=True)
