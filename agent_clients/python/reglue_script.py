@@ -10,7 +10,7 @@ from reglue_signals import leave_at_ctrl_c
 
 def script() -> None:
     """`reglue …`."""
-    leave_at_ctrl_c()
+    leave_at_ctrl_c()  # before the import, which takes long enough to be interrupted
     from reglue.__main__ import script
 
     script()

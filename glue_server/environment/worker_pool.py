@@ -107,7 +107,7 @@ class WorkerPool:
 
     def end(self, *, at_once: bool = False) -> None:
         """End all: they leave when their channel closes."""
-        for worker in self.workers:
+        for worker in self.workers:  # all, before any is waited for: they close at the same time
             worker.leave()
         end_together(self.workers, within_s=0.0 if at_once else hurried(_LEAVE_S))
         self.workers = []

@@ -187,6 +187,8 @@ class EpisodeLoop:
         try:
             late = list(self._act(asked))
         except AgentFault:
+            # Episodes of `group` that its last Play has ended count; only the others are the
+            # agent's loss.
             if not environment_first:
                 with suppress(EnvironmentFault):  # the agent's came first
                     yield from self._receive_rows(group)
@@ -227,6 +229,8 @@ class EpisodeLoop:
         if not (agents and asked.waits and group.stepping):
             return False
         began = self._clock()
+        # A descriptor is readable once a part of an answer has come, and no more once all of it was
+        # read. So only `is_ready` says that the answer is whole, and is asked before each poll.
         while not self._environment.is_ready():  # which it is, too, when its time is up
             if not {*agents}.isdisjoint(readable((*agents, *self._environment.filenos()), _LOOK_S)):
                 self._spent.agent_s += self._clock() - began

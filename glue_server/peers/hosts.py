@@ -250,6 +250,9 @@ class _Served(Generic[_Port]):
 
     def close(self, reason: str) -> None:
         """Say farewell, stop listening, and end the program."""
+        # A program that has heard the farewell leaves by itself, before it is ended. Its sandbox's
+        # folders go after it. The place on a shared server is freed last: until the program is
+        # gone, it may still join and take it.
         if self._port is not None:
             self._port.close(reason)
         if self._closes:

@@ -187,6 +187,7 @@ def stopped_by_signals() -> Iterator[threading.Event]:
 
     def on_signal(number: int, _: FrameType | None) -> None:
         stop.set()
+        # The handler that was there before: a second signal ends what still hangs.
         signal.signal(number, before[signal.Signals(number)])
 
     for each in before:

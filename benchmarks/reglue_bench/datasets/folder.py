@@ -202,6 +202,7 @@ def _write(
     if dataset_id is not None:
         metadata["dataset_id"] = dataset_id
     (draft / DATA / METADATA).write_text(json.dumps(metadata), encoding="utf-8")
+    # Before the draft gets its name: after a power cut the name must not lead to empty files.
     for file in draft.rglob("*"):
         _sync(file)
     return episodes, steps, size
@@ -246,6 +247,8 @@ def _error_text(error: Exception) -> str:
 def _put(draft: Path, path: Path) -> None:
     """Put a folder in the place of another, if there is one."""
     before = draft.with_name(f"{draft.name}.before")
+    # A folder takes no other's place by a rename unless that is empty: the old one moves first, and
+    # is deleted once the new one is there.
     if path.exists():
         shutil.rmtree(before, ignore_errors=True)
         path.rename(before)

@@ -168,9 +168,9 @@ class _Player:
 
     def close(self) -> None:
         """End the agent and the environments."""
-        self.agents.close(self._parent.farewell)
+        self.agents.close(self._parent.farewell)  # which goes through the server
         self._server.close()
-        with suppress(OSError, ParentGone):
+        with suppress(OSError, ParentGone):  # last: agents print while they leave
             self._send_logs()
 
     def _watch(self, outcome: Outcome, phase: str) -> None:

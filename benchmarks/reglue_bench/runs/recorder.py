@@ -84,7 +84,7 @@ class Recorder:
         """Wait until all is committed. Raises the error of a commit."""
         self._waiting.put(None)
         self._hurry.set()
-        self._thread.join()
+        self._thread.join()  # first: it writes to `observed`
         if self.observed is not None:
             self.observed.close()
         if self._failure is not None:
@@ -119,6 +119,8 @@ class Recorder:
         parts = [each for each in batch if isinstance(each, _Part)]
         played = [each for each in batch if isinstance(each, _Played)]
         tries = [each.of for each in played]
+        # Observations first: what has no row in the ledger is deleted when the run is resumed, but
+        # a row without observations would be an episode lost to the dataset.
         if self.observed is not None and (parts or tries):
             self.observed.write(parts, tries)
         if tries or begun:

@@ -118,6 +118,9 @@ class Session:
             self._farewell = "the run ended early: its environment failed"
             return Ending(status=fault.status, what=str(fault))
         finally:
+            # In reverse order, and each whatever the others raise. The recorder commits its last
+            # rows before losses are reported, as a commit may bring one, and before the totals are
+            # written: it writes older totals with each unit.
             with contextlib.ExitStack() as closing:
                 closing.callback(lambda: self._ledger.spend(self._session, self._totals()))
                 closing.callback(self._keep_outside, is_over=True)
@@ -150,6 +153,8 @@ class Session:
 
     def close(self) -> None:
         """Close the agent and the environments, and stop listening."""
+        # In reverse order: the agent's farewell goes through the server, and the engine's
+        # environments run in the placement's processes.
         with contextlib.ExitStack() as closing:
             closing.callback(self._server.close)
             if self._placement is not None:

@@ -101,6 +101,7 @@ class Queue:
         While the database is away nothing is lost, and what plays goes on: what could not be
         stored is stored later. Raises RunBusy if another server has it then.
         """
+        # Before anything that needs the database: processes are heard, and ended, without it.
         for playing in self._playing():
             self._guarded(self._hear, playing)
         self._guarded(self._end_leaving)
@@ -239,6 +240,7 @@ class Queue:
         submission = self._store.submission(submission.id)  # its cells may have been drawn again
         try:
             settings = self._hosted.settings_of(submission, lost=lost, waits=waits)
+            # Before its process begins: the store refuses it if its team has cancelled it just now.
             if submission.status == "waiting":
                 if not self._store.set_status(submission.id, "playing", "", _WAITING):
                     return False

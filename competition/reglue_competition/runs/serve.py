@@ -58,6 +58,8 @@ def serve(
     committed to, the certificate has expired, or an address is taken. While it serves it raises
     RunBusy if the database was away, and another server has it now.
     """
+    # All closes in the reverse order: the handlers of signals first, so that another signal can end
+    # a close that hangs, and the lock last, so that no other server begins before.
     with ExitStack() as closing:
         lock = closing.enter_context(hosted.folder.only_server())
         expiry = _Expiry(Certificate.read(hosted.folder.secrets_path))

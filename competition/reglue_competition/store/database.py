@@ -153,6 +153,8 @@ class Database:
                 if in_doubt and _is_noted(connection, operation):
                     return in_doubt[-1]
                 value = work(Transaction(connection, operation, self._clock()))
+                # Before the commit: if its answer is lost, the next try finds the events, and
+                # returns this value.
                 in_doubt.append(value)
                 return value
 

@@ -114,6 +114,7 @@ class Ledger(LedgerReader):
         ledger = cls.__new__(cls)
         ledger._lock_folder(folder, within_s)
         ledger._new = new
+        # Under the lock: another process may have begun a run here just before.
         is_new = not file.exists() or not file.stat().st_size
         try:
             ledger._begin(about)
@@ -148,6 +149,7 @@ class Ledger(LedgerReader):
             if self._wrote:
                 self._wrote = False
                 end_journal(self._connection)
+        # Last: the next writer must find one closed file.
         self._lock.release()
 
     def forget(self) -> None:
@@ -279,6 +281,8 @@ class Ledger(LedgerReader):
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
+        # Ctrl-C is held back around the lock too: raised between its lines, it could leave the lock
+        # taken.
         with (
             translating_errors(self._folder),
             uninterrupted(),

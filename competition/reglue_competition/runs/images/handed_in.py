@@ -88,7 +88,7 @@ class HandedIn:
         self._clock = clock
         self._incoming = folder.images_path / INCOMING
         self._uploads: dict[int, _Upload] = {}  # by team
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # taken within an upload's lock, never around one
         self._is_closed = False
         self._check = ImageCheck(
             folder.images_path,
@@ -101,7 +101,7 @@ class HandedIn:
     def close(self) -> None:
         """Stop. Unfinished uploads stay, and the next server continues them."""
         self._is_closed = True
-        self._check.close()
+        self._check.close()  # first: the shutdown waits for the check that is under way
         self._checker.shutdown(cancel_futures=True)
 
     def take(self, part: ArchivePart, caller: Caller) -> ArchiveState:

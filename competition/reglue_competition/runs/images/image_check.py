@@ -75,6 +75,7 @@ class ImageCheck:
 
     def close(self) -> None:
         """End the check that is under way, and those that are still to begin."""
+        # In this order: a check that starts its process just now sees the flag, and kills it.
         self._is_closed = True
         if (process := self._process) is not None:
             process.kill()
