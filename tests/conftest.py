@@ -1,4 +1,4 @@
-"""What all tests share: a Hypothesis that draws the same every time, and a folder of their own."""
+"""For all tests: a Hypothesis that draws the same every time, and a folder for each test."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """How long a newcomer's commands took, where tests told it as a property."""
+    """Print the durations of a newcomer's commands, which tests noted as a property."""
     for report in terminalreporter.getreports("passed"):
         for name, told in report.user_properties:
             if name == "transcript":

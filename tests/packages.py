@@ -28,7 +28,7 @@ def install(
 
 
 def register(folder: Path, module: str, groups: Mapping[str, Mapping[str, str]]) -> None:
-    """What an installer writes beside a module."""
+    """Write the files that an installer writes beside a module."""
     about = folder / f"{module}-1.0.dist-info"
     about.mkdir()
     (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {module}\nVersion: 1.0\n")

@@ -69,7 +69,7 @@ class WrongFiles:
         return [Mistake.of(block) for block in self.page.read_text("utf-8").strip().split("\n\n")]
 
     def message(self, mistake: Mistake, folder: Path) -> str:
-        """What is said of a mistake, of paths in `folder`."""
+        """The message about a mistake, with paths in `folder`."""
         for name, text in {**self.others, self.name: mistake.made_in(self.text)}.items():
             (folder / name).write_text(text, "utf-8")
         with pytest.raises(UsageError) as error:

@@ -140,7 +140,7 @@ def playing(program: Path, address: str, token: str = "") -> Iterator[None]:
 
 
 def run(*command: str, environment: Mapping[str, str] | None = None) -> str:
-    """What it printed. Raise AssertionError with its whole output if it fails."""
+    """Run a command; return its output. Raise AssertionError with all of it if it fails."""
     done = subprocess.run(
         command,
         capture_output=True,

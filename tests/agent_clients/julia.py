@@ -21,7 +21,7 @@ NUMBERS = TaskSpec((TensorSpec("seen", "float64"),), (TensorSpec("done", "int64"
 
 
 def play(port: AgentPort, spec: TaskSpec | None = None, seen: object = (0.5,)) -> list[object]:
-    """What the agent answers to the task and to a start in slot 0. Raise AgentFault if it fails."""
+    """The agent's answers to the task and to a start in slot 0. Raise AgentFault if it fails."""
     spec = spec or NUMBERS
     starts = Starts(np.array([0], np.uint32), np.array([1], np.uint64))
     observations = {spec.observations[0].name: np.asarray(seen)}

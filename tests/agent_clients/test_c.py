@@ -89,7 +89,7 @@ def misusing(role: str, printed: str = "") -> Iterator[Any]:
 
 
 def answers(port: Any, *calls: object) -> list[Any]:
-    """What the program answers to each call."""
+    """The program's answer to each call."""
     received = []
     for call in calls:
         port.send(call)

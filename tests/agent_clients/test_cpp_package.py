@@ -31,7 +31,7 @@ SAYS = "got address 'nowhere', wanted host:port such as 127.0.0.1:4096"
 
 @pytest.fixture(scope="module")
 def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the client is installed; its build is not needed any more."""
+    """The folder in which the client is installed; its build is not needed any more."""
     build = built("cpp", "reglue", "")
     there = tmp_path_factory.mktemp("prefix")
     run("cmake", "--install", str(build), "--prefix", str(there))

@@ -1,4 +1,4 @@
-"""What the C++ client's sessions tell their author, and how they end from outside."""
+"""Messages of the C++ client's sessions to their author, and their ends from outside."""
 
 from __future__ import annotations
 

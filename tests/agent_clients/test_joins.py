@@ -1,4 +1,4 @@
-"""How a program in each language asks a glue for its place."""
+"""Joining a glue from a program in each language."""
 
 from __future__ import annotations
 

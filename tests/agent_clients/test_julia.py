@@ -120,7 +120,7 @@ def test_what_an_environment_throws_is_its_slots_fault_and_its_trace_stays_at_ho
     )
 
     def starts(port: Any, repeat: int) -> str:
-        """What failed when the episode of that repeat started."""
+        """The failure at the start of that repeat's episode."""
         cells = {0: Cell("task", 0, 1, repeat, Phase.TRAIN)}
         port.send(Play(np.zeros(0, np.uint32), {}, cells))
         played = port.receive(PATIENCE_S)
@@ -253,7 +253,7 @@ def _returns(result: Result) -> list[object]:
 def _answers(
     script: Path, libreglue: Mapping[str, str], spec: TaskSpec, seen: object
 ) -> list[object]:
-    """What the agent answers to the task and to a start."""
+    """The agent's answers to the task and to a start."""
     with joined(script, libreglue) as (process, port):
         answers = play(port, spec, seen)
         port.close("that was all")

@@ -1,4 +1,4 @@
-"""How programs in Julia end: by Ctrl-C, by what they throw, by what they do wrong."""
+"""Ends of programs in Julia: by Ctrl-C, by exceptions, by mistakes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose memory the arrays of Julia's agents and environments are."""
+"""The owner of the memory of arrays of Julia's agents and environments."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ repo = "nowhere"
 
 @pytest.fixture
 def depot(tmp_path: Path) -> Path:
-    """Where Julia installs and compiles: the depot of the user is left alone."""
+    """The depot in which Julia installs and compiles: the user's own is left alone."""
     registry = tmp_path / "depot/registries/Empty/Registry.toml"
     registry.parent.mkdir(parents=True)
     registry.write_text(REGISTRY)

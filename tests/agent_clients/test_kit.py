@@ -45,7 +45,7 @@ class Project:
         self.bench = f"{whole} {less}"
 
     def run(self, name: str, command: str, **more: str) -> str:
-        """What it printed, with `more` in its environment. Raises AssertionError if it fails."""
+        """A command's output, with `more` in its environment. Raises AssertionError if it fails."""
         began = time.monotonic()
         done = subprocess.run(
             ["sh", "-c", command],
@@ -62,7 +62,7 @@ class Project:
 
     @property
     def transcript(self) -> tuple[str, str]:
-        """How long each command took: a property of a test, which pytest's summary shows."""
+        """The duration of each command: a property of a test, which pytest's summary shows."""
         return "transcript", f"{self.language}: {', '.join(self.took)}"
 
 

@@ -15,7 +15,7 @@ CLIENTS = ROOT / "agent_clients"
 
 
 def names_in(folder: str, *patterns: str) -> Iterator[str]:
-    """What the patterns find in a folder's files, whose lines begin with them."""
+    """Matches of the patterns at the beginnings of lines in a folder's files."""
     for path in sorted((CLIENTS / folder).glob("*.*")):
         text = path.read_text(encoding="utf-8")
         for pattern in patterns:

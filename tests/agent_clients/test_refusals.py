@@ -1,5 +1,5 @@
-"""What a benchmark program in each language is refused when it chooses goals and lets an agent
-adapt: the same words everywhere, and nothing has changed.
+"""Refusals to a benchmark program in each language that chooses goals and lets an agent adapt: the
+same words everywhere, and nothing has changed.
 
 The programs are those of `reglue conformance`, which an agent tells what to call.
 """

@@ -38,7 +38,7 @@ PROGRAM = "conformance/programs/agent.js"
 
 
 def reglue(*arguments: str, **environment: str) -> str:
-    """What it prints. Fails where it does."""
+    """The command's output. Fails if it does."""
     done = subprocess.run(
         [sys.executable, "-m", "reglue", *arguments],
         capture_output=True,

@@ -27,7 +27,7 @@ console.log(JSON.stringify(results));
 
 
 def results_of(folder: Path, body: str, server: GlueServer) -> Any:
-    """What the program has pushed to `results`."""
+    """The values that the program has pushed to `results`."""
     program = folder / "program.mjs"
     program.write_text(PROGRAM.format(library=typescript("src/index.js"), body=body))
     where = {"REGLUE_ADDRESS": server.address, "REGLUE_TOKEN": server.tokens["experiment"]}

@@ -31,7 +31,7 @@ TSCONFIG = {
 
 
 def npm(folder: Path, *arguments: str) -> str:
-    """What it printed, in that folder."""
+    """The command's output, in that folder."""
     quietly = ("--no-audit", "--no-fund", "--prefer-offline")
     done = subprocess.run(
         ["npm", *arguments, *quietly],

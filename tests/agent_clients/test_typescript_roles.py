@@ -52,7 +52,7 @@ class Walker:
         assert played.observations["cell"].tolist() == [0]
 
     def cells(self, steps: int, slot: int = 0) -> list[int]:
-        """Where steps to the right lead."""
+        """The cells to which steps to the right lead."""
         step = Play(np.array([slot], np.uint32), {"direction": np.array([RIGHT])}, {})
         played = [self.ask(step) for _ in range(steps)]
         assert all(isinstance(each, Played) and not each.faults for each in played)

@@ -1,4 +1,4 @@
-"""What a glue says reaches the terminal of no client as anything but text."""
+"""Texts of a glue reach the terminal of no client as anything but text."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from tests.chaos.trial import Broken
 
 @dataclass
 class Tally:
-    """What came of a campaign so far."""
+    """The results of a campaign so far."""
 
     tries: int = 0
     broken: int = 0

@@ -1,4 +1,4 @@
-"""What is done to runs, one function a campaign: a try of it raises Broken, or nothing."""
+"""Disturbances of runs, one function a campaign: a try of it raises Broken, or nothing."""
 
 from __future__ import annotations
 

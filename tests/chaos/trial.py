@@ -1,4 +1,4 @@
-"""What every try needs: a short run, its rows when nobody disturbs it, and how it is finished."""
+"""The common part of all tries: a short run, its undisturbed rows, and the way to finish it."""
 
 from __future__ import annotations
 

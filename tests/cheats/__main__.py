@@ -58,7 +58,7 @@ def read(file: Path) -> list[Pair]:
 
 
 def table(pairs: Sequence[Pair]) -> str:
-    """What was gained, by procedure and kind; a cheat without a score gained nothing."""
+    """The gains, by procedure and kind; a cheat without a score gained nothing."""
     rows = [
         "| procedure | kind | pairs | cheats | mean difference | 95 % | above | no score "
         "| met again | later tries |",

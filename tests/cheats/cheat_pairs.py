@@ -48,7 +48,7 @@ _WINDOW_S = 0.3  # until an agent that left is given up
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """What came of one."""
+    """The result of one pair."""
 
     procedure: str
     kind: str
@@ -184,7 +184,7 @@ def _heard(text: str, agent: Any) -> None:
 
 
 def note(kind: str, result: Result, cheated: int) -> str:
-    """What else happened: a machine that is too slow plays more defaults than there were cheats."""
+    """Other events: a machine that is too slow plays more defaults than there were cheats."""
     counts = " ".join(f"{status}:{count}" for status, count in sorted(result.status_counts.items()))
     if kind == "late" and result.defaulted_steps != cheated:
         return f"{counts} defaulted:{result.defaulted_steps} cheated:{cheated}"

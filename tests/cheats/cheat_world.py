@@ -32,7 +32,7 @@ FAILURE = 0.4
 """A return below this is no success, and what a cheat does not let stand."""
 
 _worn: list[int] = []
-"""What environments of this process share and change in place: a bug, as nothing resets it."""
+"""State that environments of this process share and change: a bug, as nothing resets it."""
 
 _SEEN = ("first_step", "episode", "variant", "gain")
 _IDS = 2**52  # a float64 holds each

@@ -14,8 +14,9 @@ from reglue.net.join_string import JoinString, join_string
 from tests.cheats.cheat_world import Player
 
 CONNECTED = ("comes back", "leaves", "late", "too late")
-"""What a cheat that connects does: it breaks its connection and comes back, or does not; it answers
-late where a default action is played, or where that is its fault."""
+"""The cheats of an agent that connects: it breaks its connection and comes back, or does not; it
+answers late where a default action is played, or where that is its fault.
+"""
 
 
 class Connecting:

@@ -130,7 +130,7 @@ def _entered_again(
 
 
 def _limits(kinds: Sequence[str]) -> tuple[float, float]:
-    """How long a turn may take, and takes if it is late, seconds."""
+    """The limit of a turn, and the duration of a late one, seconds."""
     if "late" in kinds:
         return STEP_S, LATE_S
     return (1.5, 2.0) if "too late" in kinds else (30.0, 0.0)

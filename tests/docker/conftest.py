@@ -65,7 +65,7 @@ class Docker:
 
     @property
     def network(self) -> tuple[str, ...]:
-        """What carries out the command after it in the engine's network, not this machine's."""
+        """The command that runs the words after it in the engine's network, not this machine's."""
         return ("nsenter", f"--net=/proc/{self.pid}/ns/net")
 
     def beside(self, *command: str) -> str:
@@ -73,7 +73,7 @@ class Docker:
         return self(*self.network, *command)
 
     def inspected(self, service: str) -> dict[str, Any]:
-        """What the engine tells of a service's container, which may have ended."""
+        """The engine's description of a service's container, which may have ended."""
         (told,) = json.loads(self("docker", "inspect", self.container(service)))
         return dict(told)
 
@@ -86,7 +86,7 @@ class Docker:
         return found
 
     def secrets(self) -> dict[str, str]:
-        """What the service `tokens` drew, by name."""
+        """The secrets that the service `tokens` drew, by name."""
         shell = ["run", "--rm", "-T", "--no-deps", "tokens"]
         told = self.compose(*shell, "cd /tokens; for of in *; do echo $of $(cat $of/token); done")
         return dict(line.split() for line in told.splitlines())
@@ -98,7 +98,7 @@ class Docker:
         return {each["Name"].removeprefix("reglue-test_"): each["RW"] for each in volumes}
 
     def read(self, *arguments: str) -> str:
-        """What a page of the engine's loopback says, by a client in its network."""
+        """The content of a page of the engine's loopback, read by a client in its network."""
         words = "import ssl, sys, urllib.request; "
         words += "tls = ssl.create_default_context(cafile=sys.argv[2]) if sys.argv[2:] else None; "
         words += (

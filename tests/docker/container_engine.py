@@ -80,7 +80,7 @@ def engine(data: Path) -> Iterator[Engine]:
 
 
 def _building(folder: Path) -> dict[str, str]:
-    """What makes `docker build` use BuildKit, which copies no layers between stages.
+    """Variables with which `docker build` uses BuildKit, which copies no layers between stages.
 
     The first client in PATH may lack it: newer ones need a plugin. `folder` names another, if any.
     """

@@ -65,7 +65,7 @@ def played(docker: Docker) -> Iterator[Played]:
 
 
 def on_server(*command: str) -> Sequence[str]:
-    """What docker-compose needs to run a command in the server's container."""
+    """Arguments with which docker-compose runs a command in the server's container."""
     return ["exec", "-T", "competition", *command]
 
 
@@ -155,7 +155,7 @@ def addresses(docker: Docker, service: str, first: str = "database") -> list[str
 def test_a_container_has_no_way_out(
     docker: Docker, played: Played, listener: int, service: str
 ) -> None:
-    """What holds for one team holds for all: they differ in their programs alone."""
+    """One team stands for all: they differ in their programs alone."""
     server = f"{HOST}/{listener}"
     docker("docker", "run", "--rm", "debian:bookworm-slim", "bash", "-c", f"<>/dev/tcp/{server}")
     networks = docker.inspected(service)["NetworkSettings"]["Networks"]
@@ -204,5 +204,5 @@ def shows_leaderboard(docker: Docker, folder: Path) -> bool:
 
 
 def health(docker: Docker) -> str:
-    """What the server's health check says."""
+    """The result of the server's health check."""
     return str(docker.inspected("competition")["State"]["Health"]["Status"])

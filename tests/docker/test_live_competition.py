@@ -53,7 +53,7 @@ class Machine:
         self._docker = docker
 
     def __call__(self, commands: str) -> str:
-        """What shell commands print, as root without sudo; the test fails if one fails."""
+        """The output of shell commands, as root without sudo; the test fails if one fails."""
         for there, here in (
             ("sudo ", ""),
             (" exec server", " exec -T server"),
@@ -77,7 +77,7 @@ class Machine:
         return self(block.replace("docker-compose build\n", ""))
 
     def status(self) -> dict[str, str]:
-        """How each team's submission is, by team."""
+        """The status of each team's submission, by team."""
         asked = "docker-compose exec -T server reglue competition runs /competitions/live --json"
         return {each["team"]: each["status"] for each in json.loads(self(asked))}
 

@@ -122,7 +122,7 @@ FAILED = {
 HONEST = ("python", "cpp", "looks", "project")
 
 PROGRAMS = Path(__file__).parent / "images"
-"""What their Dockerfiles copy."""
+"""The files that their Dockerfiles copy."""
 
 
 def archive(docker: Docker, folder: Path, name: str) -> Path:

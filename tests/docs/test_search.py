@@ -1,4 +1,4 @@
-"""What people look for is the first thing that the built documentation's search finds."""
+"""The first hit of the built documentation's search is the page that people look for."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_the_first_hit_is_the_page_that_answers(
 
 
 def first_hit(page: Page, address: str) -> str:
-    """Where it leads, without the heading."""
+    """The first hit's address, without the heading."""
     page.goto(address)
     hit = page.locator(".md-search-result__link").first
     hit.wait_for(state="attached", timeout=_PATIENCE_MS)

@@ -40,7 +40,7 @@ class Pole:
 @jax.tree_util.register_dataclass
 @dataclass
 class State:
-    """What Brax's routines return."""
+    """The result of Brax's routines."""
 
     obs: Any
     reward: Any

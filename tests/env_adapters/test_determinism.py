@@ -221,7 +221,7 @@ class Hoarding(Forgetful):
 
 
 class Clinging(Walk):
-    """Who leaves an episode in its middle takes the place along."""
+    """The place stays the same if an episode is left in its middle."""
 
     live = False
 

@@ -1,4 +1,4 @@
-"""What is kept comes back as it was kept, or not at all; and it stays within bounds."""
+"""Stored entries come back unchanged, or not at all; the cache stays within bounds."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_new_value_replaces_the_old(cache: DiskCache) -> None:
 def test_nothing_is_read_where_other_users_may_write(
     cache: DiskCache, caplog: pytest.LogCaptureFixture, mode: int
 ) -> None:
-    """What is kept is simulated: who plants a model there decides the score."""
+    """The cache holds models that are simulated: whoever plants one there decides the score."""
     cache.put(KEY, b"seven")
     assert cache.folder is not None
     cache.folder.chmod(mode)

@@ -1,4 +1,4 @@
-"""What JAX compiles is kept in the process, and only for the same text."""
+"""Programs that JAX compiles are kept in the process, and used only for the same text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.env_adapters.jax_pole import Pole
 
 
 def compiled() -> int:
-    """How many programs were compiled so far."""
+    """The number of programs compiled so far."""
     return jax_program._compiled.cache_info().misses
 
 

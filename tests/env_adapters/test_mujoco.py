@@ -1,4 +1,4 @@
-"""What MuJoCo loads."""
+"""The libraries that MuJoCo loads."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ _MOST_S = 20.0  # of one input and of this thread
 
 
 def corpus(name: str) -> list[bytes]:
-    """What is kept of a target, in the order of names."""
+    """The corpus of a target, in the order of names."""
     return [path.read_bytes() for path in sorted(CORPUS.joinpath(name).glob("*.bin"))]
 
 
@@ -54,7 +54,7 @@ def keep(name: str, inputs: Sequence[bytes]) -> None:
 
 
 def outcome(target: Target, data: bytes) -> str:
-    """What came of it: the error without its numbers and names. Raises what is not ALLOWED."""
+    """The result: the error without its numbers and names. Raises any other than ALLOWED."""
     assert len(data) <= target.most_bytes, "mutations are cut"
     began = time.thread_time()
     tracemalloc.start()

@@ -1,4 +1,4 @@
-"""What reads a stranger's bytes, each with a few that it takes.
+"""Decoders of a stranger's bytes, each with a few inputs that it accepts.
 
 A target returns, or raises one of ALLOWED: whatever else it raises is a mistake of ours.
 """
@@ -149,7 +149,7 @@ class Target:
 
     @property
     def seeds(self) -> tuple[bytes, ...]:
-        """What it takes as it is."""
+        """Inputs that it accepts as they are."""
         return self.known() if callable(self.known) else self.known
 
 
@@ -201,7 +201,7 @@ def _transcript(data: bytes) -> None:
 
 
 def _transcript_content(data: bytes) -> None:
-    """What a record holds whose chain fits; its first byte is the record's kind."""
+    """The content of a record whose chain fits; its first byte is the record's kind."""
     place = Place(1, 8)
     match data[:1]:
         case b"\1":

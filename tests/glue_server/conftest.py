@@ -1,4 +1,4 @@
-"""What all tests of the glue share."""
+"""The common part of all tests of the glue."""
 
 from __future__ import annotations
 

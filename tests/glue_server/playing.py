@@ -98,7 +98,7 @@ class Scripted(Agent):
 
 
 def rows_of(turn: Any) -> int:
-    """How many actions a turn asks for."""
+    """The number of actions that a turn asks for."""
     return len(turn.steps) + len(turn.starts)
 
 

@@ -1,4 +1,4 @@
-"""What is printed of names and texts that are a stranger's."""
+"""Output of names and texts that are a stranger's."""
 
 from __future__ import annotations
 

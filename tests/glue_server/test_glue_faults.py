@@ -1,4 +1,4 @@
-"""What Glue refuses, whose fault it is when it fails, and that nothing is left behind."""
+"""Refusals of Glue, the owner of its faults, and the clean-up after them."""
 
 from __future__ import annotations
 

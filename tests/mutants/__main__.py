@@ -36,7 +36,7 @@ PACKAGES = {
 }
 EQUIVALENT = Path(__file__).with_name("equivalent.txt")
 NEAR, WIDE = 5, 20
-"""How many test files are run for each fault, and again for one that survived these."""
+"""The number of test files that are run for each fault, and again for one that survived these."""
 
 
 def main(

@@ -1,4 +1,4 @@
-"""Where a source file can be made wrong: the faults that can be put into each of its functions.
+"""Places for faults in a source file: those that can be put into each of its functions.
 
 Texts, messages, logs, docstrings and types stay as they are.
 """
@@ -51,13 +51,13 @@ class Fault:
 
     @property
     def name(self) -> str:
-        """What it is, wherever in the file its function stands."""
+        """The fault's identity, wherever in the file its function stands."""
         return f"{self.path}: {self.function}: {self.kind}: {self.before} → {self.after}"
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where in a file a fault can be, and what then stands there."""
+    """A place in a file for a fault, and the text that replaces it."""
 
     kind: str
     node: ast.stmt | ast.expr
@@ -140,7 +140,7 @@ def _tells(node: ast.AST) -> bool:
 
 
 def _places(node: ast.AST) -> Iterator[Place]:
-    """What can be wrong with this node itself."""
+    """Faults of this node itself."""
     match node:
         case ast.Compare(ops=[op]) if type(op) in _OTHERS:
             yield _with("comparison", node, ops=[_OTHERS[type(op)]()])

@@ -1,4 +1,4 @@
-"""Which test files could notice a fault: by what they import, and by the words in them."""
+"""The test files that could notice a fault: by their imports, and by the words in them."""
 
 from __future__ import annotations
 

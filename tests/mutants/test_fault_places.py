@@ -14,7 +14,7 @@ REAL = "glue_server/routines"
 
 
 def faults_of(folder: Path, body: str) -> set[str]:
-    """What the lines of a function can become, each by its kind."""
+    """The faults of a function's lines, each by its kind."""
     text = "def f(a, b=None):\n" + "".join(f"    {line}\n" for line in body.splitlines())
     (folder / "module.py").write_text(text)
     return {f"{fault.kind}: {fault.after}" for fault in draw(folder, ".", 99, seed=1)}

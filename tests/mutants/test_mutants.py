@@ -35,7 +35,7 @@ def tree(tmp_path: Path) -> Path:
 
 
 def run(tree: Path, capsys: pytest.CaptureFixture[str], **options: Any) -> list[str]:
-    """What the program prints of one job."""
+    """The program's output for one job."""
     out = tree.parent / "verdicts.jsonl"
     mutants.main(faults=9, seed=1, package="lib/shop", jobs=1, out=out, root=tree, **options)
     return capsys.readouterr().out.splitlines()

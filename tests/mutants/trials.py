@@ -22,7 +22,7 @@ _MEMORY = 8 << 30  # bytes of one process
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What came of a fault."""
+    """The verdict on a fault."""
 
     word: str  # found, unconfirmed, survived or not judged
     by: str = ""  # the test that found it

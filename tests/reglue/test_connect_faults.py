@@ -1,4 +1,4 @@
-"""What a connected agent cannot do, and what it cannot read: who hears of it, in which words."""
+"""Inabilities of a connected agent, and unreadable messages: who hears of it, in which words."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Failing(Still):
 
 
 class BackEnd(grpc.RpcError):
-    """What an agent's own client of some model server raises."""
+    """The error of an agent's own client of some model server."""
 
     def code(self) -> grpc.StatusCode:
         return grpc.StatusCode.UNAUTHENTICATED

@@ -1,4 +1,4 @@
-"""What Python's own errors say of ours."""
+"""Our errors are also ValueError or TypeError where Python's own would be."""
 
 from __future__ import annotations
 

@@ -87,13 +87,13 @@ def surroundings(**more: str) -> Mapping[str, str]:
 
 
 def wait_for_rows(run: Path, count: int) -> int:
-    """How many episodes a run that goes on has committed, once there are `count`."""
+    """The number of episodes that a running run has committed, once there are `count`."""
     until(lambda: count_rows(run) >= count, f"{run} has {count} rows", TIMEOUT_S)
     return count_rows(run)
 
 
 def count_rows(run: Path) -> int:
-    """How many episodes a run has committed so far."""
+    """The number of episodes that a run has committed so far."""
     with suppress(sqlite3.OperationalError):  # it is just being made
         uri = f"file:{run / 'ledger.sqlite'}?mode=ro"
         with closing(sqlite3.connect(uri, uri=True)) as ledger:

@@ -16,7 +16,7 @@ from tests.reglue_bench.toys import online_plan, scored
 
 @dataclass(frozen=True, kw_only=True)
 class Learned:
-    """What to make up. Every draw comes from `seed`."""
+    """The shape of made-up results. Every draw comes from `seed`."""
 
     label: str = "sarsa"
     runs: int = 10

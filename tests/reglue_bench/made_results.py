@@ -31,7 +31,7 @@ FAULTS = ("agent_error", "agent_timeout", "agent_disconnected", "environment_err
 
 @dataclass(frozen=True, kw_only=True)
 class Play:
-    """What to make up. Every draw comes from `seed`."""
+    """The shape of made-up results. Every draw comes from `seed`."""
 
     benchmark: str = "MT10"
     tasks: Sequence[str] = field(default_factory=lambda: MT10)

@@ -156,7 +156,7 @@ def test_an_evaluator_keeps_what_was_finished(tmp_path: Path) -> None:
 
 
 class PressesAtTheEnd(NullObserver):
-    """When all is played, and an episode is about to be played again."""
+    """Presses Ctrl-C when all is played, and an episode is about to be played again."""
 
     def end(self) -> None:
         press()

@@ -1,4 +1,4 @@
-"""What is no score is raised, or is said in the result's text."""
+"""Failures are raised, or stand in the result's text: they are no scores."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class AgentOptions(Options, total=False):
 
 
 def source() -> str:
-    """What the file has to be."""
+    """The text that the file must have."""
     names = [name for name in Settings.model_fields if name not in ARGUMENTS]
     started = [name for name in names if name in OF_STARTED_AGENTS]
     return SOURCE % (keywords(each for each in names if each not in started), keywords(started))

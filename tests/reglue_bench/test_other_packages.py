@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 
 def reglue(folder: Path, *words: str) -> str:
-    """What a command prints where the packages in a folder are installed."""
+    """The output of a command where the packages in a folder are installed."""
     paths = os.pathsep.join([str(folder), *filter(None, sys.path)])
     return subprocess.run(
         [sys.executable, "-m", "reglue", *words],

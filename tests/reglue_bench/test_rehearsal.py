@@ -72,7 +72,7 @@ def test_an_online_run_is_shortened_whatever_it_is_counted_in(counted: dict[str,
 
 
 def checked(folder: Path, environment: str, agent: str, **more: object) -> list[Check]:
-    """What a rehearsal finds."""
+    """The checks of a rehearsal."""
     (folder / "own.py").write_text(FILE)
     settings = read_settings(
         benchmark=f"evaluate:own.py:{environment}",
@@ -88,7 +88,7 @@ def checked(folder: Path, environment: str, agent: str, **more: object) -> list[
 
 
 def remarks(folder: Path, environment: str, agent: str) -> list[str]:
-    """What a rehearsal remarks of being repeated."""
+    """A rehearsal's remarks on repeatability."""
     checks = checked(folder, environment, agent)
     return [check.what for check in checks if check.passed is None and "repeatable" in check.what]
 

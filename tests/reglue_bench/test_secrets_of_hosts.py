@@ -1,4 +1,4 @@
-"""What a host's secret keeps from agents, and what runs under one secret share."""
+"""Facts that a host's secret keeps from agents, and that runs under one secret share."""
 
 from __future__ import annotations
 

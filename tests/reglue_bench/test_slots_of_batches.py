@@ -24,7 +24,7 @@ def batch(num_envs: int = SLOTS) -> Any:
 
 
 def first_rows(benchmark: object, **options: Any) -> int:
-    """How many episodes the agent sees in its first turn."""
+    """The number of episodes in the agent's first turn."""
     rows: list[int] = []
 
     def act(observations: Any) -> Any:

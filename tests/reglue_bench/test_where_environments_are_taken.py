@@ -97,7 +97,7 @@ def workers(environment: object) -> None:
 
 
 def named(environment: object) -> None:
-    """What commands, bake-offs and competitions do with the text that they read."""
+    """Read the text as commands, bake-offs and competitions do."""
     Settings(benchmark=behind(environment), agent="random")
     make_plan(Settings(benchmark=f"evaluate:{environment}"))
 

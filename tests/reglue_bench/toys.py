@@ -111,7 +111,7 @@ def play(
 
 
 def rows(result: Result) -> list[tuple[Any, ...]]:
-    """What each episode came to, to compare."""
+    """The result of each episode, to compare."""
     return [
         (e.unit, e.k, e.task, e.variant, e.repeat, e.phase, e.status, e.success, e.return_, e.steps)
         for e in result.episodes
@@ -119,7 +119,7 @@ def rows(result: Result) -> list[tuple[Any, ...]]:
 
 
 def cells(result: Result) -> list[tuple[Any, ...]]:
-    """What was played; what each agent makes of it follows its own start seeds."""
+    """The cells that were played; an agent's actions in them follow its own start seeds."""
     return [(e.unit, e.k, e.task, e.variant, e.repeat) for e in result.episodes]
 
 

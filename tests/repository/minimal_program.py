@@ -22,7 +22,7 @@ from reglue.wire.spec_encoding import decode_spec
 
 
 class Program:
-    """What the page's client plays with; it sets `spec`, `phase` and `budget` itself."""
+    """The program of the page's client, which sets `spec`, `phase` and `budget` itself."""
 
     spec: Any
     phase: str

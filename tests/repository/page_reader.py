@@ -75,7 +75,7 @@ class Reader:
     def __exit__(
         self, kind: type[BaseException] | None, error: object, traceback: TracebackType | None
     ) -> None:
-        """What is left running is interrupted, must leave well, and is ended."""
+        """Interrupt the programs that still run, which must leave well, and end them."""
         try:
             if kind is None:
                 for terminal in self._terminals:

@@ -39,7 +39,7 @@ def a_played_phase(folder: Path) -> dict[str, str]:
 
 
 PREPARED = {"docs/how-to/check-a-score.md": a_played_phase}
-"""What a page's reader has already, and the values of here for its examples."""
+"""The files that a page's reader has already, and the values of here for its examples."""
 
 
 @pytest.mark.slow
@@ -79,7 +79,7 @@ def words(arguments: str) -> list[str]:
 
 @functools.cache
 def known_flags(command: str) -> frozenset[str]:
-    """What the command's --help names."""
+    """The flags that the command's --help names."""
     (point,) = entry_points(group="reglue.commands", name=command)
     shown, main = io.StringIO(), point.load()
     parts = [name.split() for name, _ in main.every()] if isinstance(main, Commands) else [[]]

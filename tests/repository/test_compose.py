@@ -1,4 +1,4 @@
-"""What `docker-compose.yml` asks of who starts it."""
+"""The requirements of `docker-compose.yml`."""
 
 from __future__ import annotations
 

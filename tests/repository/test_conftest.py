@@ -1,4 +1,4 @@
-"""What tests/conftest.py sees to for every test."""
+"""The guarantees of tests/conftest.py for every test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What forges and editors read of this repository names what is there."""
+"""Files that forges and editors read name things that are in the repository."""
 
 from __future__ import annotations
 

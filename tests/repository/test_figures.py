@@ -36,7 +36,7 @@ UNIX = "make_vec over a Unix socket, 32"
 
 
 def beside(loop: str, ours: str) -> str:
-    """How many times its processor time ours costs, on CartPole."""
+    """The ratio of our processor time to that of the loop, on CartPole."""
     return f"{figure('light', ours) / figure('light', loop):.1f}"
 
 

@@ -1,4 +1,4 @@
-"""What a ledger keeps is read by whoever comes: from Python, a file of settings or a command."""
+"""The texts in a ledger suit all readers: from Python, a file of settings or a command."""
 
 from __future__ import annotations
 

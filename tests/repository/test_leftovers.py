@@ -1,4 +1,4 @@
-"""What a test leaves is found, and what ends in time is not."""
+"""Leftovers of a test are found, and processes that end in time are not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pyproject.toml promises holds for the sources beside it."""
+"""The promises of pyproject.toml hold for the sources beside it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def pyproject() -> dict[str, Any]:
 
 
 def commands() -> dict[str, EntryPoint]:
-    """What `reglue …` dispatches to, by name."""
+    """The commands of `reglue …`, by name."""
     group = "reglue.commands"
     entries = pyproject()["project"]["entry-points"][group]
     return {name: EntryPoint(name, value, group) for name, value in entries.items()}

@@ -1,4 +1,4 @@
-"""What the examples of the pages come to."""
+"""The results of the pages' examples."""
 
 from __future__ import annotations
 

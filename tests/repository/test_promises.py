@@ -36,7 +36,7 @@ STORE = "reglue_competition.store"
 FRAMING = "reglue_competition.transcript.framing"
 
 Place = str | Callable[[], float]
-"""Where a number stands: `module:name`, or how it follows from what stands there."""
+"""The place of a number: `module:name`, or the way that it follows from the value there."""
 
 
 def of(name: str) -> float:

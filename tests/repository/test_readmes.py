@@ -1,4 +1,4 @@
-"""What the folders' READMEs name is there, in the order that they promise."""
+"""The names in the folders' READMEs exist, in the order that they promise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each program loads when it starts: it is felt at each command, and in each process of a run.
+"""The modules that each program loads when it starts: each command and process of a run pays them.
 
 A row is a start, and what it loads beside the standard library's light modules: other people's
 packages, large modules of the standard library, and packages of our own. A new name in it costs
@@ -110,6 +110,6 @@ def loaded_by(start: str) -> set[str]:
 
 
 def _others() -> set[str]:
-    """What is installed: packages and modules at the top."""
+    """Installed packages and modules at the top."""
     folders = {Path(sysconfig.get_path(kind)) for kind in ("purelib", "platlib")}
     return {path.name.partition(".")[0] for folder in folders for path in folder.iterdir()}

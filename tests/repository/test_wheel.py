@@ -1,4 +1,4 @@
-"""What people install: the sdist and the wheel, far from any checkout."""
+"""Distributions: the sdist and the wheel, far from any checkout."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MOST_S = 600.0
 
 @dataclass(frozen=True, slots=True)
 class Distributions:
-    """What `python -m build` makes of the tracked files."""
+    """The results of `python -m build` for the tracked files."""
 
     source: Path  # the tracked files
     sdist: Path
@@ -35,7 +35,7 @@ class Distributions:
 
 
 def run(*words: str | Path, cwd: Path, expect: int = 0) -> str:
-    """What it prints, in an environment that knows nothing of this checkout."""
+    """The output of a command, in an environment that knows nothing of this checkout."""
     unset = ("PYTHONPATH", "VIRTUAL_ENV")
     done = subprocess.run(
         words,
@@ -83,7 +83,7 @@ def contents(wheel: Path) -> dict[str, int]:
 
 
 def place(path: str) -> str:
-    """Where the wheel has a file of the checkout."""
+    """The place in the wheel of a file of the checkout."""
     for parent in ("agent_clients/python/", "benchmarks/", "competition/"):
         if path.startswith(parent):
             return path.removeprefix(parent)

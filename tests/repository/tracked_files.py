@@ -1,4 +1,4 @@
-"""What git knows of the checkout: a clean copy of it is what others have."""
+"""The tracked files of the checkout: a clean copy of it is what others have."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def _series(
     tries: int,
     libreglue: Mapping[str, str],
 ) -> tuple[list[float], list[str]]:
-    """How soon the signal was heard, in seconds, and what went wrong in the other tries."""
+    """The times until the signal was heard, in seconds, and the mistakes of the other tries."""
     times_s: list[float] = []
     wrong: list[str] = []
     while (left := tries - len(times_s) - len(wrong)) > 0:

@@ -56,7 +56,7 @@ _SCRIPTS = {
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What came of one signal."""
+    """The effect of one signal."""
 
     why: str  # the run is over, in the words that one of the other two got
     after_s: float  # from the signal on
@@ -64,7 +64,7 @@ class Heard:
     said: str  # on stderr
 
     def mistake(self, number: signal.Signals) -> str:
-        """What is not as it should be; empty: nothing."""
+        """The mistake; empty if there is none."""
         is_said = "interrupted" in self.said and "Traceback" not in self.said
         if self.exit_code == CODES[number] and "interrupted" in self.why and is_said:
             return ""
@@ -160,7 +160,7 @@ def _others(role: str, server: GlueServer, busy: _Busy) -> list[Callable[[], str
 
 
 def _play_on(server: GlueServer) -> str:
-    """What ends a benchmark program that plays without pause."""
+    """The error that ends a benchmark program which plays without pause."""
     with Experiment(server.address, server.tokens["experiment"]) as rl:
         rl.init()
         try:

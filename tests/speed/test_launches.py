@@ -1,4 +1,4 @@
-"""How figures are taken, compared and written down."""
+"""Measuring, comparing and writing figures."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ NOOP, UP, DOWN, LEFT, RIGHT, FIRE = range(6)
 
 @dataclass
 class Seen:
-    """What stands where."""
+    """The places of the bodies."""
 
     player: Body
     opponent: Body
@@ -29,7 +29,7 @@ Policy: TypeAlias = Callable[[Seen], int]
 
 
 def see(env: Arcade) -> Seen:
-    """What `get_inside` tells."""
+    """The bodies that `get_inside` lists."""
     inside = env.get_inside()
     bodies = [Body(*row) for row in inside["bodies"].tolist()]
     player, opponent, shot, return_shot, *rest = bodies

@@ -1,4 +1,4 @@
-"""What a person sees of the arcade: a window where there is a display, elsewhere one warning."""
+"""The arcade on a screen: a window where there is a display, elsewhere one warning."""
 
 from __future__ import annotations
 

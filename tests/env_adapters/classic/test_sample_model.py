@@ -1,4 +1,4 @@
-"""What all classic environments promise: the same bits again, or a refusal."""
+"""The promise of all classic environments: the same bits again, or a refusal."""
 
 from __future__ import annotations
 

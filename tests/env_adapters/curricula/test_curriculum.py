@@ -149,7 +149,7 @@ def test_actions_are_those_of_all() -> None:
 
 
 def test_a_pools_actions_are_those_of_all_in_it() -> None:
-    """What the one that is on does not have is its first action."""
+    """An action that the running environment lacks is its first action."""
     env, _ = by_episodes([[{"pool": [named("A", 1, actions=2), named("B", 1, actions=5)]}, 9]])
     assert env.action_space == spaces.Discrete(5)
     received = set()

@@ -1,4 +1,4 @@
-"""How often environments are made, and for how long they are kept: makings are counted."""
+"""The number of environments that are made, and the time that they are kept."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ ID = "Counted-v0"
 
 
 class Tally:
-    """What was made so far, by number, and what of it is open, in the order of making."""
+    """The environments made so far, by number, and the open ones, in the order of making."""
 
     def __init__(self) -> None:
         self.made: list[int] = []
         self.open: list[int] = []
 
     def taken(self) -> list[int]:
-        """What was made since it was last asked."""
+        """The environments made since the last call."""
         made, self.made = self.made, []
         return made
 

@@ -1,4 +1,4 @@
-"""What is drawn of the distributions in a config."""
+"""Draws from the distributions in a config."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where in a file a path leads: TOML by examples, JSON and written TOML by any table."""
+"""The line to which a path leads: TOML by examples, JSON and written TOML by any table."""
 
 from __future__ import annotations
 

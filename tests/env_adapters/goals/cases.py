@@ -1,4 +1,4 @@
-"""What multiworld's own code gave, by what was asked of it."""
+"""The results of multiworld's own code, by its arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a goal environment of one's own must write, and what it may leave out."""
+"""The methods that a goal environment of one's own must write, and those that it may omit."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ WORDS = spaces.Text(10, charset="abcdefghijklmnopqrstuvwxyz ")
 
 
 class LidarEnv(GoalWrapper):
-    """How far the walls are, to the right, the left, upwards and downwards."""
+    """The distances to the walls, to the right, the left, upwards and downwards."""
 
     def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
         super().__init__(env)

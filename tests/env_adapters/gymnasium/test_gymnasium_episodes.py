@@ -45,7 +45,7 @@ for name, options in json.loads(sys.stdin.read()):
 
 
 def plain_episode(name: str, options: dict[str, Any], chosen: list[Array]) -> list[Bits]:
-    """What Gymnasium gives by itself, its generator being the cell's chance."""
+    """The episode of Gymnasium alone, whose generator is the cell's."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of v4
         env: Any = gymnasium.make(name, disable_env_checker=True, **options)

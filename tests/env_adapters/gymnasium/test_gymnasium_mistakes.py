@@ -1,4 +1,4 @@
-"""What an environment of Gymnasium's says is checked: a mistake is a fault of its episode."""
+"""Results of an environment of Gymnasium's are checked: a mistake is a fault of its episode."""
 
 from __future__ import annotations
 

@@ -207,7 +207,7 @@ BAD: Mapping[str, tuple[Spoil, str]] = {
         "AttributeError",
     ),
 }
-"""What spoils a state or a random seed, and what the refusal names."""
+"""Damages to a state or a random seed, and the cause that the refusal names."""
 BAD_STATES: Mapping[str, tuple[Spoil, str]] = {
     "of another id": (_of(id="CartPole-v0"), "id CartPole-v0"),
     "of other options": (_of(options='{"sutton_barto_reward": true}'), "sutton_barto_reward"),

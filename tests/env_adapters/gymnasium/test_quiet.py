@@ -23,7 +23,7 @@ def world(name, **options):
 
 
 def run(program: str, **variables: str) -> tuple[str, str]:
-    """What a fresh interpreter without a display writes to stdout and to stderr."""
+    """The output of a fresh interpreter without a display to stdout and to stderr."""
     unset = ("SDL_VIDEODRIVER", "XDG_RUNTIME_DIR", "DISPLAY", "WAYLAND_DISPLAY")
     done = run_python(START + program, unset=unset, PYTHONWARNINGS="error", **variables)
     return done.stdout, done.stderr

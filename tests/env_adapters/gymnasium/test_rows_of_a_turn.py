@@ -130,7 +130,7 @@ def said(answers: list[Played]) -> list[Any]:
 
 
 def both_ways(make: Callable[[], OneEnvironment], chosen: Arrays) -> tuple[list[Any], list[Any]]:
-    """What is said by worlds that write their rows, and by worlds that step row by row."""
+    """The results of worlds that write their rows, and of worlds that step row by row."""
     answers = []
     for form in (lambda suite: suite, _RowByRow):
         Saying.made = -1  # the suite makes one first, for its spaces, which plays in slot 0

@@ -1,4 +1,4 @@
-"""How long an episode may be: what is said beforehand, and how long it really is."""
+"""The length of episodes: the declared horizon, and the real one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LENGTH = "max_episode_length"
 
 
 def steps_of(name: str, options: dict[str, Any]) -> tuple[int, int]:
-    """What a suite says, and what an episode without a move takes until it is truncated."""
+    """A suite's horizon, and the steps of an episode without a move until it is truncated."""
     suite = Gymnasium(name, **options)
     (action,) = suite.spec.actions
     with closing(suite.world()) as world:

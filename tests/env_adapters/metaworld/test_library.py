@@ -71,7 +71,7 @@ print(json.dumps({"bits": bits.hexdigest(), "drawing": drawing, "all": sum(subst
 
 
 def run(folder: Path, *first: Path) -> tuple[Mapping[str, Any], str]:
-    """What PROGRAM prints, and its log; packages are looked for in `first` before all others."""
+    """The output of PROGRAM, and its log; packages are looked for in `first` before all others."""
     paths = os.pathsep.join([*map(str, first), *filter(None, sys.path)])
     done = run_python(PROGRAM, PYTHONPATH=paths, REGLUE_CACHE_DIR=str(folder))
     return json.loads(done.stdout), done.stderr

@@ -1,4 +1,4 @@
-"""What the suite promises, and that its observations are upstream's wrappers' to the bit."""
+"""The suite's promises; its observations are upstream's wrappers' to the bit."""
 
 from __future__ import annotations
 

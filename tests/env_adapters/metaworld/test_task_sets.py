@@ -1,4 +1,4 @@
-"""What the names of benchmarks stand for."""
+"""The task sets that names of benchmarks stand for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which actions are legal, row by row."""
+"""Legality of actions, row by row."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_a_row_out_of_its_domain_is_refused_alone(
 
 @pytest.mark.parametrize("domain", [MultiBinary(), Box()])
 def test_a_flag_that_is_neither_0_nor_1_is_refused(domain: Domain) -> None:
-    """What comes from the wire is whatever bytes the agent sent."""
+    """Flags from the wire are whatever bytes the agent sent."""
     flags = np.frombuffer(b"\x00\x01\x02", np.bool_)
     assert refused(acting("bool", (), domain), flags) == {2: "OUT_OF_DOMAIN"}
 

@@ -1,4 +1,4 @@
-"""What environments answered becomes ends and steps of the next turn."""
+"""Answers of environments become ends and steps of the next turn."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ TYPED = {
     "completion f": ["fish"],
     "cache c": ["clear"],
 }
-"""What bash offers after each of these."""
+"""The completions that bash offers after each of these."""
 
 TAB = """
 eval "$(reglue completion bash)"
@@ -35,7 +35,7 @@ done
 
 
 def run(*command: str) -> str:
-    """What it prints; on stderr it says nothing."""
+    """The command's output; it prints nothing on stderr."""
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=ENVIRONMENT)
     assert done.stderr == ""
     return done.stdout

@@ -1,4 +1,4 @@
-"""What a command that fails prints of a text that is a stranger's."""
+"""A stranger's text in the output of a command that fails."""
 
 from __future__ import annotations
 

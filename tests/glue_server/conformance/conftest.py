@@ -1,4 +1,4 @@
-"""What tests of clients that leave early share."""
+"""The common part of tests of clients that leave early."""
 
 from __future__ import annotations
 

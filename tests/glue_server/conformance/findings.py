@@ -1,4 +1,4 @@
-"""What becomes of checks whose client is in a thread of this process."""
+"""Verdicts on a client in a thread of this process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PATIENCE_S = 15.0  # also for how long a client looks for a server that has left
 def verdicts(
     role: str, play: Play, *names: str, patience_s: float = PATIENCE_S
 ) -> dict[str, Verdict]:
-    """What becomes of these checks."""
+    """The verdicts of these checks."""
     checks = [check for name in names for check in checks_of(role, name)]
     with nothing_left(3 * PATIENCE_S), TcpProxy() as proxy:
         harness = Harness(role, ThreadClients(play), proxy, timeout_s=patience_s)

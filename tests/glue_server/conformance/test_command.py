@@ -82,7 +82,7 @@ except Exception:
 
 
 def test_who_crashes_has_not_left(tmp_path: Path) -> None:
-    """Where the glue sends what cannot be read, as well as elsewhere."""
+    """Where the glue sends an unreadable message, as well as elsewhere."""
     program = tmp_path / "crashes.py"
     program.write_text(CRASHES)
     done = conformance("agent", "--cmd", f"{sys.executable} {program}", "--only", "broken.*")

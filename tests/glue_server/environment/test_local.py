@@ -42,7 +42,7 @@ def test_a_pool_over_a_port_knows_the_tasks() -> None:
 
 
 def test_worlds_of_one_task_step_together_and_rows_keep_their_order() -> None:
-    """What such worlds share, as a simulator's model, is then in the processor's cache."""
+    """Memory that such worlds share, as a simulator's model, is then in the processor's cache."""
     stepped: list[str] = []
 
     class Noted(Walk):

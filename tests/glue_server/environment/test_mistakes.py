@@ -1,4 +1,4 @@
-"""What environments answer is never trusted: each mistake is named, and is its own."""
+"""Answers of environments are never trusted: each mistake is named, and is its own."""
 
 from __future__ import annotations
 

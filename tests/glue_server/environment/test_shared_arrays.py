@@ -1,4 +1,4 @@
-"""What a worker writes into the shared memory is what its worlds play."""
+"""The rows that a worker writes into the shared memory are those of its worlds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an agent is sent depends on nothing that it must not know.
+"""The messages to an agent depend on nothing that it must not know.
 
 The same agent plays the same run under two sets of secrets, and all bytes that it is sent are
 compared; tests/reglue_bench/procedures/test_procedure_secrets.py does so with procedures.
@@ -30,7 +30,7 @@ from tests.worlds import Corridor
 
 @dataclass(frozen=True)
 class Secrets:
-    """What the driver knows: where each cell of a run lies, and the benchmark's seeds."""
+    """The driver's knowledge: where each cell of a run lies, and the benchmark's seeds."""
 
     solved: Mapping[str, Sequence[int]]
     cells: Sequence[tuple[str, int]]  # task and variant, in the order of the plan

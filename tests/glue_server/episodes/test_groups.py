@@ -65,7 +65,7 @@ def test_each_half_of_the_slots_has_turns_of_its_own() -> None:
 
 
 def test_halves_take_turns_while_adapting_too() -> None:
-    """Where success ends no episode, so that both go on for their five steps."""
+    """Success ends no episode here, so that both play their five steps."""
     wanted = [cell(variant=0, phase=Phase.ADAPT)] * 3
     turns = turns_of(PartlyScripted(still), wanted, 3, Phase.ADAPT)
     going_on = [[[], [0], []], [[], [1, 2], []]] * 4
@@ -142,7 +142,7 @@ def cut_off(variants: Sequence[int]) -> NextOrder:
 
 
 def spread(slots: int, long: int) -> list[bool]:
-    """Which slots play long episodes: some in each group."""
+    """Flags of the slots that play long episodes: some in each group."""
     places = {slots * each // long for each in range(long)}
     return [slot in places for slot in range(slots)]
 

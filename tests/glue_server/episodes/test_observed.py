@@ -1,4 +1,4 @@
-"""What is handed over to be recorded is what the agent saw and did, in parts."""
+"""The parts that are recorded hold the agent's observations and actions."""
 
 from __future__ import annotations
 

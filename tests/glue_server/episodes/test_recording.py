@@ -1,4 +1,4 @@
-"""What slots have earned is the same in whatever lengths their episodes come."""
+"""The results of slots are the same in whatever lengths their episodes come."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def test_the_wait_is_no_time_of_the_agents() -> None:
 
 
 def test_all_live_slots_are_in_each_turn_then() -> None:
-    """What one slot's environment took is not told by the others' turns."""
+    """The time of one slot's environment does not show in the others' turns."""
     agent = Watch()
     walks(agent, slots=2)
     assert len(agent.times) == 6

@@ -1,4 +1,4 @@
-"""How much work a hub does for a step: counts, which do not depend on the machine."""
+"""The work of a hub for a step: counts, which do not depend on the machine."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OURS = "functions of Python"
 
 @pytest.fixture
 def called(monkeypatch: pytest.MonkeyPatch) -> Iterator[Called]:
-    """How often the run's thread has called a function of C, or any of Python."""
+    """Counts of calls by the run's thread of a function of C, or of any of Python."""
     monkeypatch.setattr(f"{SPIN}._cores", lambda: 1)
     for module in ("glue_server.peers.hub", "glue_server.rpc.connection"):
         # A program that is slow here is not looked for: that would be one more call.
@@ -55,7 +55,7 @@ def called(monkeypatch: pytest.MonkeyPatch) -> Iterator[Called]:
 
 @pytest.fixture
 def looks(monkeypatch: pytest.MonkeyPatch) -> Counter[tuple[bool, bool]]:
-    """How often the run's thread has polled: whether it may wait, and finds something.
+    """Counts of the run's thread's polls: whether it may wait, and finds something.
 
     The clock of waits stands still: one that is over before it begins depends on the machine.
     """

@@ -1,4 +1,4 @@
-"""What an agent's program sees of the machine of who starts it, in bubblewrap."""
+"""The part of its starter's machine that an agent's program sees in bubblewrap."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ sys.exit(done.returncode)
 
 
 def enclosed(who: str, folder: Path, *command: str, sockets: str = "") -> str:
-    """What a program printed that `who` started in the sandbox."""
+    """The output of a program that `who` started in the sandbox."""
     words = [] if who == "root" else as_ordinary_user()
     words += [sys.executable, "-c", RUN, str(folder), sockets, *command]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)

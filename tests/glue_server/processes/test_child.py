@@ -30,14 +30,14 @@ from tests.waiting import PATIENCE_S, halt, until
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What goes both ways."""
+    """A message in both directions."""
 
     words: str
 
 
 @dataclass(frozen=True, slots=True)
 class Strange:
-    """What no end knows."""
+    """A message that no end knows."""
 
 
 CODEC = Codec[Words](Words)

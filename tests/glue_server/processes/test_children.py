@@ -1,4 +1,4 @@
-"""How processes are ended, and what is said of it."""
+"""Ending processes, and the description of their end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What closes after Ctrl-C shares the time that is left: no part's own limit adds to it."""
+"""All that closes after Ctrl-C shares the time that is left: no part's own limit adds to it."""
 
 from __future__ import annotations
 

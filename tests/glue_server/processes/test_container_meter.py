@@ -1,4 +1,4 @@
-"""What a container has used, by files as both versions of Linux's control groups write them."""
+"""A container's use, by files as both versions of Linux's control groups write them."""
 
 from __future__ import annotations
 

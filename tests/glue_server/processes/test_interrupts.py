@@ -193,7 +193,7 @@ def test_an_interrupt_that_is_swallowed_is_raised_again_by_the_next() -> None:
 def test_a_second_interrupt_that_comes_while_the_first_is_looked_at_is_dropped(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """What was interrupted has ended by then: raising again would harm the lines around it."""
+    """The interrupted lines have ended by then: raising again would harm the lines around them."""
 
     def look(error: BaseException) -> bool:
         press()

@@ -1,4 +1,4 @@
-"""Which sandbox a program gets, and how it is started there; engines are played by scripts."""
+"""The choice of a program's sandbox, and its start there; engines are played by scripts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.error_facts import raises
 Program = Callable[[str, str], None]
 
 LIMITS = "true true true"
-"""What docker says of memory, processes and processors where it can limit them."""
+"""Docker's report on memory, processes and processors where it can limit them."""
 
 
 @pytest.fixture

@@ -245,7 +245,7 @@ class Bench(Routines):
         return self.machine.run(call)
 
     def asked(self) -> tuple[list[Any], list[Any]]:
-        """What both were asked since the last look."""
+        """The calls to both since the last look."""
         calls = self.lab.calls[:], self.actor.calls[:]
         self.lab.calls.clear()
         self.actor.calls.clear()

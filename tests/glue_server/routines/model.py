@@ -1,4 +1,4 @@
-"""What a program's routines need and do, in a few words.
+"""The conditions and effects of a program's routines, in a few words.
 
 Peers check every call for themselves (see lab): the agent that it is told of every slot
 in which it acts, the environment that it steps in mid-episode.
@@ -53,7 +53,7 @@ class Model(RuleBasedStateMachine):
         self.begin_anew()
 
     def begin_anew(self) -> None:
-        """What RL_init makes of phases and goals."""
+        """The effect of RL_init on phases and goals."""
         self.phase = Phase.TRAIN
         self.can_learn = False  # an episode has begun since the last adapt
         self.goals = [("hall", 0)] * self.slots_there_are
@@ -62,7 +62,7 @@ class Model(RuleBasedStateMachine):
     # What is refused.
 
     def refusal(self, slots: Sequence[int] = (), *, some: bool = False) -> Error:
-        """What a routine over `slots` is refused with; `some` where it must name one."""
+        """The refusal of a routine over `slots`; `some` where it must name one."""
         if not self.is_ready:
             return OutOfOrder
         unknown = any(slot >= self.slots_there_are for slot in slots)
@@ -74,7 +74,7 @@ class Model(RuleBasedStateMachine):
         return not self.partial and bool(self.acting - {*slots})
 
     def cannot_learn(self, routine: str) -> Error:
-        """What adapt_begin, adapt or freeze is refused with."""
+        """The refusal of adapt_begin, adapt or freeze."""
         if kind := self.refusal() or (None if routine == "freeze" else self.cannot_adapt()):
             return kind
         if routine == "adapt" and not (self.phase is Phase.ADAPT and self.can_learn):
@@ -192,5 +192,5 @@ class Model(RuleBasedStateMachine):
 
 
 def push_of(slot: int) -> float:
-    """What the actor chooses there."""
+    """The actor's action there."""
     return 0.5**slot / 2

@@ -1,4 +1,4 @@
-"""What a program gives is taken in the spec's dtypes, or refused."""
+"""A program's arrays are taken in the spec's dtypes, or refused."""
 
 from __future__ import annotations
 

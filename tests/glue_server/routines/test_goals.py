@@ -16,7 +16,7 @@ class Endless(Course):
 
 
 def goals(bench: Bench) -> list[tuple[str, int]]:
-    """What was played."""
+    """The goals that were played."""
     return [(cell.task, cell.variant) for cell in bench.lab.cells]
 
 

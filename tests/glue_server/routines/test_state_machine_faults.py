@@ -233,7 +233,7 @@ class Interrupting(Actor):
 
 
 def test_a_routine_that_is_broken_off_breaks_the_machine() -> None:
-    """Who waits for which answer is not known any more."""
+    """The machine no longer knows which answers are still to come."""
     bench = started(actor=Interrupting())
     with pytest.raises(KeyboardInterrupt):
         bench.step()

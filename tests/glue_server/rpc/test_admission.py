@@ -1,4 +1,4 @@
-"""Who is let in, who is not, and why."""
+"""The peers that are admitted, those that are not, and the reasons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What strangers' connections and messages cost a server: descriptors, memory, and its end."""
+"""The cost of strangers' connections and messages to a server: descriptors, memory, its end."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ REFLECTION = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
 
 @pytest.mark.parametrize("method", [JOIN, CHECK, REFLECTION, WATCH])
 def test_a_server_that_was_sent_nonsense_can_be_closed(method: str) -> None:
-    """What does not parse must not leave a call that nobody ends."""
+    """A message that does not parse must not leave a call without an end."""
     with GlueServer() as server, grpc.insecure_channel(server.address) as channel:
         as_bytes: Any = channel.stream_stream(method)
         calls = [as_bytes(iter([b"\xff\xff"])) for _ in range(3)]
@@ -137,7 +137,7 @@ def test_connections_that_say_nothing_leave_descriptors_for_others() -> None:
 
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
-"""What opens a connection: HTTP/2's magic words, and empty SETTINGS."""
+"""The beginning of a connection: HTTP/2's magic words, and empty SETTINGS."""
 
 SETTINGS, MAX_CONCURRENT_STREAMS = 4, 3  # HTTP/2's numbers
 

@@ -1,4 +1,4 @@
-"""How often an observation is copied on its way from a world to an agent on a Unix socket."""
+"""The copies of an observation on its way from a world to an agent on a Unix socket."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Copies:
         self.count = 0
 
     def of(self, part: Callable[[], _Result]) -> _Result:
-        """What `part` returns."""
+        """The result of `part`."""
         tracemalloc.start()
         try:
             result = part()

@@ -1,4 +1,4 @@
-"""What the glue looks at in an environment's answers, whatever client sent them."""
+"""The glue's checks of an environment's answers, whatever client sent them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PLAY = Play(
 
 
 def decoded(places: list[float], rooms: list[int], faults: dict[int, str]) -> Played:
-    """What comes of an answer of four rows: slots 2, 0 and 3 step, and slot 1 starts."""
+    """The result of an answer of four rows: slots 2, 0 and 3 step, and slot 1 starts."""
     codec = EnvironmentCodec(2**20)
     ready = EnvironmentReady(SPEC, {"task": 1})
     codec.decode(encode_environment_reply(1, ready, None), PLAY)

@@ -118,7 +118,7 @@ class Forgetful(Partial):
 def test_an_agents_words_are_kept_where_environments_answer_after_it_failed(
     server: GlueServer, join: Join
 ) -> None:
-    """What they answer is not told to an agent that is gone, whose loss would be a second fault."""
+    """Later answers are not sent to an agent that is gone: its loss would be a second fault."""
     failing = join(Forgetful())
     config = {"solved": SOLVED, "pause_s": 1.0}
     pool, _ = in_workers(SuiteName("tests.worlds:Slow", config), 2, workers=1)

@@ -1,4 +1,4 @@
-"""Who calls, and what goes wrong in a call."""
+"""The caller of a call, and its failures."""
 
 from __future__ import annotations
 

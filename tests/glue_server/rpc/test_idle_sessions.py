@@ -1,4 +1,4 @@
-"""What it takes to hold many sessions of which nothing is heard."""
+"""The cost of many silent sessions."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def a_turn(phase: Phase = Phase.EVALUATE) -> Turn:
 
 
 def take(purse: TimeBudget, call: Any, seconds: float) -> Budget:
-    """What the call was told, before it took so long."""
+    """The budget that the call was given, before it took so long."""
     told = purse.budget(call)
     purse.spend(call, seconds)
     return told

@@ -1,4 +1,4 @@
-"""Where the sockets of a glue are, who may open them, and what is left of them."""
+"""The folder of a glue's sockets, its permissions, and its remains."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 @pytest.fixture
 def place(short_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the folders of Unix sockets are made."""
+    """The folder in which folders of Unix sockets are made."""
     monkeypatch.setenv("REGLUE_UNIX_SOCKET_DIR", str(short_path))
     return short_path
 
@@ -249,7 +249,7 @@ def test_what_has_another_name_is_left_alone(left: Path, name: str) -> None:
 
 
 def test_what_another_host_made_is_left_alone(left: Path, monkeypatch: Any) -> None:
-    """Where several hosts have the place: its glue cannot be heard from here."""
+    """If several hosts share the place, this one cannot hear the other's glue."""
     aged(left)
     monkeypatch.setattr(socket, "gethostname", lambda: "another")
     with GlueServer():

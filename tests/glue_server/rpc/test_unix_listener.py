@@ -191,7 +191,7 @@ def test_a_length_beyond_the_tickets_and_no_message_end_the_session(
 
 
 def test_a_peer_that_does_not_read_holds_nobody_up(server: GlueServer) -> None:
-    """What does not fit into the socket waits, and comes in order when it reads again."""
+    """Messages that do not fit into the socket wait, and come in order when it reads again."""
     texts = [f"{number}" * 2**20 for number in range(6)]
     with RawUnixSocket(ticket_of(server)) as unix_socket:
         unix_socket.enter()

@@ -86,7 +86,7 @@ def new_key(kind: str) -> Any:
 
 
 def shown(leaf: Certificate, authority: Certificate, name: str) -> ServerTls:
-    """What a glue with these would show, whether or not that is any good."""
+    """The certificates that a glue would show, whether or not they are any good."""
     return ServerTls(leaf.pem, leaf.key_pem(), authority.der, name)
 
 

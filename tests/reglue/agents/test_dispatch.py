@@ -1,4 +1,4 @@
-"""Which routine answers which call, and what becomes of its answer."""
+"""The routine that answers each call, and the fate of its answer."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def turn(*, ends: int = 0, steps: int = 0, starts: int = 0, phase: Phase = Phase
 
 
 def replied(agent: Agent, turn: Turn, *actions: TensorSpec) -> Actions:
-    """What the SDK makes of an agent's answer to its first turn."""
+    """The SDK's reply, made of an agent's answer to its first turn."""
     play(agent, AgentInit(TaskSpec((SEEN,), actions or (ACTION,))))
     reply = play(agent, turn)
     assert isinstance(reply, Actions)

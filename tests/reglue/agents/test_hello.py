@@ -1,4 +1,4 @@
-"""What an agent says of itself, and what it lacks."""
+"""An agent's description of itself, and its lacks."""
 
 from __future__ import annotations
 

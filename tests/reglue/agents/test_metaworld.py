@@ -217,7 +217,7 @@ def test_an_object_that_writes_on_its_observations_spoils_nothing() -> None:
 
 
 def adaptation_timestep(turn: Turn, *, starts: list[int]) -> Timestep:
-    """What `step` was given at `turn`, after one that started `starts`."""
+    """The argument of `step` at `turn`, after one that started `starts`."""
     given: list[Timestep] = []
 
     class Keeping(EachTimestep):

@@ -1,4 +1,4 @@
-"""What an environment answers: numbers, flags, and what the domains of its tensors hold."""
+"""Checks of an environment's answers: numbers, flags, and the domains of its tensors."""
 
 from __future__ import annotations
 

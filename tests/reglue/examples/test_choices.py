@@ -1,4 +1,4 @@
-"""How actions are chosen: ε-greedily, or always the same."""
+"""The choice of actions: ε-greedily, or always the same."""
 
 from __future__ import annotations
 

@@ -263,7 +263,7 @@ except MissingExtra as error:
 
 
 def scripted(tasks: Sequence[str], rows: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    """What Meta-World's policies do; they warn of actions beyond the bounds."""
+    """The actions of Meta-World's policies, which warn of actions beyond the bounds."""
     policies: Mapping[str, Any] = ENV_POLICY_MAP
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)

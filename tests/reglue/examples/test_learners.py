@@ -1,4 +1,4 @@
-"""What Sarsa and Q-learning have in common."""
+"""The common behaviour of Sarsa and Q-learning."""
 
 from __future__ import annotations
 

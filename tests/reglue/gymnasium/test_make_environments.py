@@ -1,4 +1,4 @@
-"""What `make` and `make_vec` make by a name, an id or an address, and what they refuse."""
+"""Environments that `make` and `make_vec` make by a name, an id or an address; and refusals."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ TURNS = 150
 
 
 def played(mode: AutoresetMode) -> tuple[list[Any], int]:
-    """What the steps return, in bytes, and in how many of them nothing but steps happened."""
+    """The results of the steps, in bytes, and the number of steps without anything else."""
     seen, plain = [], 0
     with closing(make_vec("gymnasium:CartPole-v1", num_envs=SLOTS, autoreset_mode=mode)) as envs:
         envs.action_space.seed(3)

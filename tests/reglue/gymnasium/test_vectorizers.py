@@ -68,7 +68,7 @@ def test_copies_play_different_episodes(kind: Any) -> None:
 
 
 def test_copies_of_many_tasks_share_them() -> None:
-    """Where agents see their task, each goes round all, and they begin with different ones."""
+    """If agents see their task, each copy goes round all, and they begin with different ones."""
 
     def three() -> Any:
         return reglue.make("MT:reach-v3,push-v3,pick-place-v3", workers=0)

@@ -1,4 +1,4 @@
-"""When a wait spins before it sleeps."""
+"""Spinning of a wait before it sleeps."""
 
 from __future__ import annotations
 

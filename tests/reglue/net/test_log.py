@@ -1,4 +1,4 @@
-"""What sessions tell their authors: by REGLUE_LOG, by REGLUE_TRACE, and of a lost connection."""
+"""Logs of sessions: by REGLUE_LOG, by REGLUE_TRACE, and of a lost connection."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_lost_connection_is_a_line_and_its_return_another(
 def test_the_least_level_that_is_shown_is_chosen(
     server: GlueServer, join: Join, level: str, levels: list[str]
 ) -> None:
-    """Where the agent joined, by which transport, and an answer that was refused."""
+    """The place at which the agent joined, its transport, and an answer that was refused."""
     process = join("agents.py:Still", REGLUE_LOG=level)
     port = seated(server)
     port.refuse(BadReply("WRONG_SIZE", got="less", wanted="more"))

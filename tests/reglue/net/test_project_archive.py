@@ -32,7 +32,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def files(named: str) -> dict[str, str]:
-    """What the archive holds."""
+    """The contents of the archive."""
     with archive_of(named) as made, tarfile.open(made.archive, "r:gz") as tar:
         found = {member.name: tar.extractfile(member) for member in tar}
         return {name: file.read().decode() for name, file in found.items() if file}

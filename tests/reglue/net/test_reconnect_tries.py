@@ -1,4 +1,4 @@
-"""How long a peer whose stream broke tries to come back."""
+"""The tries of a peer whose stream broke to come back."""
 
 from __future__ import annotations
 

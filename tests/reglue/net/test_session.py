@@ -144,7 +144,7 @@ class Interrupted(Agent):
 
 
 def interrupt(server: GlueServer, line: int) -> str | None:
-    """What the glue heard of an interruption there; None where a turn has fewer lines."""
+    """The glue's words of an interruption there; None where a turn has fewer lines."""
     agent = Interrupted(line)
     where = join_string(server.address, server.token)
     session = Session(where, AgentRole(agent, "agent"), connect_timeout_s=60.0, transport="auto")

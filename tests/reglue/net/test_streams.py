@@ -1,4 +1,4 @@
-"""How long a stream of gRPC waits."""
+"""The waits of a stream of gRPC."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What BBRL computes (commit 7a2292d), without its faults. Where we differ on purpose:
+"""The results of BBRL (commit 7a2292d), without its faults. Where we differ on purpose:
 
 - `timestep` is 0 in every first row; BBRL's restarts at 1 under autoreset.
 - A finished environment's action is recorded, but a vector environment cannot pause: it plays on.

@@ -1,4 +1,4 @@
-"""What collecting rollouts takes: NumPy, and Gymnasium when an environment is given."""
+"""Imports for collecting rollouts: NumPy, and Gymnasium when an environment is given."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ def test_transitions_of_dict_observations(mode: str) -> None:
 
 
 def test_a_wrappers_reward_of_a_reset_is_zero() -> None:
-    """Which no action earned."""
+    """No action earned it."""
     envs = gymnasium.wrappers.vector.ClipReward(toys(2), 0.5, 9)
     rollout = next(collect_steps(envs, Counting(1), 7))
     assert rollout["reward"][:, 0].tolist() == [0, 1, 2, 0, 1, 2, 0]

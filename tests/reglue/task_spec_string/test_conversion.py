@@ -315,7 +315,7 @@ def each_of(ranges: Any) -> list[tuple[float, float]]:
 
 
 def meaning(spec: TaskSpec) -> Any:
-    """What RL-Glue's peers can know of a spec, worked out number by number."""
+    """The facts that RL-Glue's peers can know of a spec, worked out number by number."""
     kinds = [
         {
             kind: [pair for tensor in tensors for told, pair in numbers(tensor) if told == kind]

@@ -1,4 +1,4 @@
-"""What a command does if its stdout or stderr is closed, full, or lacks a character."""
+"""A command whose stdout or stderr is closed, full, or lacks a character."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_a_document_with_a_closed_stdout_is_refused_before_the_play(tmp_path: Pa
 
 
 def test_no_file_of_a_run_becomes_a_closed_descriptor(tmp_path: Path) -> None:
-    """What an environment's library writes to stdout would be in the ledger."""
+    """The output of an environment's library on stdout would be in the ledger."""
     Path(tmp_path, "printing.py").write_text(
         "import os\nfrom env_adapters.classic.mountain_car import MountainCar\n"
         "class Prints(MountainCar):\n"

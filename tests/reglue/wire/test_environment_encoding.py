@@ -1,4 +1,4 @@
-"""What passes between the glue and an environment survives its journey; the rest is refused."""
+"""Messages between the glue and an environment survive their journey; others are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What passes between a benchmark program and the glue survives its journey."""
+"""Messages between a benchmark program and the glue survive their journey."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ CALL_OF: Mapping[type, ExperimentCall] = {
     SnapshotKey: GetState(0),
     TextMessage: EnvMessage(""),
 }
-"""What each is an answer to; Cleanup, where none is named."""
+"""The call that each answers; Cleanup, where none is named."""
 
 
 def travelled(call: ExperimentCall, spec: TaskSpec | None) -> ExperimentCall:

@@ -12,7 +12,7 @@ from reglue.wire.fields import FieldTable
 
 ROWS = {"env_step", "agent_start", "agent_step", "agent_end", "started", "stepped", "acted"}
 CODED_BY_HAND = {"turn", "actions", "play", "played", "hello", "episode", *ROWS}
-"""What travels most, what needs the TaskSpec, and hellos, which the sessions write."""
+"""Frequent messages, those that need the TaskSpec, and hellos, which the sessions write."""
 
 TABLES: list[tuple[FieldTable, Any, set[str]]] = [
     (agent_encoding._CALLS, agent_pb2.AgentCall, CODED_BY_HAND),

@@ -1,4 +1,4 @@
-"""What a stranger's message claims is counted before it is copied: little time, little memory."""
+"""The sizes in a stranger's message are checked before it is copied: little time, little memory."""
 
 from __future__ import annotations
 

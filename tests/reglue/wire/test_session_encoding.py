@@ -1,4 +1,4 @@
-"""What is said in words, by whom we do not know, is said to a terminal in the end."""
+"""Texts of unknown peers reach a terminal in the end, so control characters are removed."""
 
 from __future__ import annotations
 

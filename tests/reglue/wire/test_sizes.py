@@ -1,4 +1,4 @@
-"""How many slots fit into a message."""
+"""The number of slots that fit into a message."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ NAME = st.sampled_from(["x", "camera/left", "camera/right", "Größe", "a b"])
 NAMES = st.lists(NAME, min_size=1, max_size=3, unique=True)
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)  # no lone surrogates
 TOLD = WORDS.map(printable)
-"""What strangers may say to people."""
+"""Texts that strangers may send to people."""
 BOUNDS = st.floats(allow_nan=False)
 
 

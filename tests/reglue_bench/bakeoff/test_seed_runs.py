@@ -152,7 +152,7 @@ def test_a_report_takes_the_folder_of_an_agents_training_seeds(two: Path, tmp_pa
 
 
 def test_training_seeds_are_compared_by_return_too() -> None:
-    """Where an environment reports no success, the score is the return."""
+    """If an environment reports no success, the score is the return."""
     runs = [
         (f"{label} {seed}", lottery(label, agent(seed), seed))
         for label, agent in (("one", Steady), ("other", lambda _seed: Seeded()))

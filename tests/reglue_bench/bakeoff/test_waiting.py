@@ -71,7 +71,7 @@ def dialling(address: str, *tokens: str) -> Iterator[list[subprocess.Popen[str]]
 
 
 def told(lines: IO[str] | None, names: int) -> list[str]:
-    """What a bake-off says to each of the agents that it waits for."""
+    """The words of a bake-off to each of the agents that it waits for."""
     assert lines is not None
     return [lines.readline() + lines.readline() for _ in range(names)]
 

@@ -53,7 +53,7 @@ def walk(benchmark: str) -> list[str]:
 
 
 def returns(stays: list[str]) -> int:
-    """How many of the stays are in a file that was left before."""
+    """The number of stays in a file that was left before."""
     return len(stays) - len(set(stays))
 
 

@@ -236,7 +236,7 @@ def test_a_goal_of_meta_world_with_less_time_is_another_goal() -> None:
 def test_what_cannot_be_made_is_refused(
     benchmark: str, settings: dict[str, Any], named: str
 ) -> None:
-    """What else cannot be played stands on the page of wrong uses of the commands."""
+    """Other refusals stand on the page of wrong uses of the commands."""
     with pytest.raises(UsageError) as error:
         planned(benchmark, **settings)
     assert_named([named], str(error.value))

@@ -1,4 +1,4 @@
-"""What the commands say of a run's folder that is in use, locked up, full, or no run at all."""
+"""Messages about a run's folder that is in use, locked up, full, or no run at all."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_a_run_that_goes_on_is_copied_with_its_journal(tmp_path: Path) -> None:
 def test_a_journal_that_was_deleted_is_missed(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """What is left is a run of some time ago, and whole as far as SQLite can tell."""
+    """The remaining file is a run of some time ago, and whole as far as SQLite can tell."""
     (tmp_path / "old").mkdir()
     with going_on(tmp_path / "run") as ledger:
         with closing(sqlite3.connect(tmp_path / "run" / LEDGER)) as other:

@@ -111,7 +111,7 @@ FOLDERS: dict[str, Callable[[Path], None]] = {
         a_competition_with_an_open_phase,
     )
 }
-"""What is there when a command runs, by its heading on the page."""
+"""The files that are there when a command runs, by its heading on the page."""
 
 
 CACHE = "REGLUE_CACHE_DIR"

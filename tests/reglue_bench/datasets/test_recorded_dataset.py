@@ -1,4 +1,4 @@
-"""What `--record` writes: every episode, the same however the run was carried out."""
+"""The dataset of `--record`: every episode, the same however the run was carried out."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ class Kills(NullObserver):
 
     @property
     def killed(self) -> int:
-        """How many."""
+        """The number of killed processes."""
         return len(self._dead)
 
 

@@ -191,7 +191,7 @@ reglue.connect(RandomAgent())
 def test_an_agents_program_is_started_with_the_python_of_its_node(
     tmp_path: Path, new_cluster: NewCluster
 ) -> None:
-    """Which is installed elsewhere than the run's, so that its path is no fact of the agent."""
+    """It is installed elsewhere than the run's, so that its path is no fact of the agent."""
     (tmp_path / "agent.py").write_text(PROGRAM)
     (tmp_path / "there").symlink_to(sys.prefix)
     python = str(tmp_path / "there/bin/python")

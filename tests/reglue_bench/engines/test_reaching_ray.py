@@ -1,4 +1,4 @@
-"""How a run reaches a Ray cluster, and what it says where it does not."""
+"""Connecting a run to a Ray cluster, and the message if that fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `reglue kit` writes, and what it refuses. tests/agent_clients builds the projects."""
+"""Projects that `reglue kit` writes, and its refusals. tests/agent_clients builds the projects."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ OFFLINE = {"WANDB_MODE": "offline", "WANDB_SILENT": "true"}
 
 
 def python(folder: Path, *arguments: str, **environment: str) -> str:
-    """What a process of its own printed last."""
+    """The last output of a process of its own."""
     done = subprocess.run(
         [sys.executable, *arguments],
         cwd=folder,
@@ -46,7 +46,7 @@ def python(folder: Path, *arguments: str, **environment: str) -> str:
 
 
 def logged(folder: Path, *loggers: str, **environment: str) -> float:
-    """What a process of its own said that it has logged, twice."""
+    """The value that a process of its own reports as logged, twice."""
     module = "tests.reglue_bench.loggers.scores_logged"
     return float(python(folder, "-m", module, *loggers, **environment))
 

@@ -1,4 +1,4 @@
-"""What a program written for `metaworld.evaluation` finds in its place."""
+"""The drop-in for `metaworld.evaluation`, as a program written for that finds it."""
 
 from __future__ import annotations
 

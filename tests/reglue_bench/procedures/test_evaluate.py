@@ -73,7 +73,7 @@ def returns(result: Result) -> list[float]:
 
 
 def of_gymnasium(gain: float, seeds: range) -> list[float]:
-    """What plain Gymnasium gives, one episode a seed."""
+    """The returns of plain Gymnasium, one episode a seed."""
     env, found = gymnasium.make("CartPole-v1"), []
     for seed in seeds:
         observation, _ = env.reset(seed=seed)

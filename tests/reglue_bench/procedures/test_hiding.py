@@ -1,4 +1,4 @@
-"""What agents are not told while they are judged, where a plan hides it."""
+"""Facts that a plan hides from agents while they are judged."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def score_of(result: Result) -> PerformanceScore:
 
 
 def kept(folder: Path) -> list[tuple[Any, ...]]:
-    """What each episode came to, to compare."""
+    """The result of each episode, to compare."""
     with Ledger(folder) as ledger:
         return [(r.unit, r.k, r.status, r.return_, r.steps) for r in ledger.rows()]
 

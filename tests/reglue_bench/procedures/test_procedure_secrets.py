@@ -1,4 +1,4 @@
-"""What an agent is sent by a procedure depends on no secret of its host."""
+"""A procedure's messages to an agent depend on no secret of its host."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class Paying(Walk):
 
 
 class OneAgent:
-    """Who plays a procedure here."""
+    """The player of a procedure here."""
 
     def __init__(self, glue: EpisodeRunner) -> None:
         self._glue = glue

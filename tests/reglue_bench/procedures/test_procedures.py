@@ -1,4 +1,4 @@
-"""Which cells the procedures plan, and in which order agents are called."""
+"""The cells that the procedures plan, and the order in which agents are called."""
 
 from __future__ import annotations
 
@@ -380,7 +380,7 @@ class Grouped(Seeded):
 
 
 def test_a_worker_is_replaced_while_it_plays_other_groups(tmp_path: Path) -> None:
-    """What it owed them is not waited for in vain."""
+    """The run does not wait in vain for the rows that the worker owed them."""
     plan = corridor_plan(
         solved={"walk": [0] * 4},
         slots=4,

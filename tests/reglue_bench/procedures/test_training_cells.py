@@ -1,4 +1,4 @@
-"""What agents train on: a pure function of the episode's number, the slots and a key."""
+"""Training episodes of agents: a pure function of the episode's number, the slots and a key."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_stream_may_be_of_a_benchmark_that_judges_while_it_learns() -> None:
 
 @pytest.mark.parametrize("benchmark", ["ML1:reach-v3", "ML10"])
 def test_a_meta_learner_trains_on_the_train_split(benchmark: str) -> None:
-    """Whose goals are others: the test split is judged and never trained on."""
+    """The test split has other goals: it is judged and never trained on."""
     stream = training_stream(benchmark, slots=2)
     assert all(task.startswith("train/") for task in stream.cells.variants)
     assert stream.order(0, 0).cell.task.startswith("train/")

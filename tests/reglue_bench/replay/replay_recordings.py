@@ -1,4 +1,4 @@
-"""What recorded runs are turned into, to see what is said of them."""
+"""Alterations of recorded runs, for the messages about them."""
 
 from __future__ import annotations
 

@@ -183,7 +183,7 @@ def test_one_that_takes_no_render_mode_is_made_as_it_is() -> None:
 
 
 def on_a_terminal(folder: Path, *words: str, **environment: str) -> str:
-    """What the command writes to a terminal of 100 × 40."""
+    """The command's output on a terminal of 100 × 40."""
     ours, theirs = pty.openpty()
     code = "from reglue_bench.cli.watch import main; main()"
     size = {"COLUMNS": "100", "LINES": "40", "TERM": "xterm-256color", "COLORTERM": "truecolor"}

@@ -1,4 +1,4 @@
-"""What an agent's program finds around it: no secrets, no files of the run, a log with an end."""
+"""The surroundings of an agent's program: no secrets, no files of the run, a log with an end."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ for number in os.listdir("/proc/self/fd"):
 
 
 def looks(folder: Path, code: str = LOOKS, **settings: Any) -> tuple[str, Result]:
-    """What a program printed that did so and left, and what came of its run."""
+    """The output of a program that did so and left, and the result of its run."""
     script = folder / "looks.py"
     script.write_text(code, encoding="utf-8")
     run = folder / "run"

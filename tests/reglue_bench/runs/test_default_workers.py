@@ -1,4 +1,4 @@
-"""Where a run's environments are by default: in this process, as long as no worker pays."""
+"""The default place of a run's environments: this process, as long as no worker pays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a run lets peers in, and how much time it gives them."""
+"""Admission of peers to a run, and the time that it gives them."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def test_an_agent_that_dialled_in_plays_all_runs_from_its_init(tmp_path: Path) -
 def test_the_same_fault_again_and_again_from_the_first_run_ends_the_benchmark(
     tmp_path: Path,
 ) -> None:
-    """What it printed is told once and at the end, and not for each of thirty runs."""
+    """Its output is shown once and at the end, and not for each of thirty runs."""
     hears = Unheard()
     result = play(
         tmp_path,

@@ -202,7 +202,7 @@ def test_an_environment_that_hangs_ends_the_run_early() -> None:
 
 
 def test_a_run_whose_environment_vanished_is_resumed_with_another(tmp_path: Path) -> None:
-    """What was committed stays, and the rest is played as if nothing had happened."""
+    """Committed rows stay, and the rest is played as if nothing had happened."""
     fuse = tmp_path / "fuse"
     fuse.touch()
     agent = f"{AGENTS}:Learner"

@@ -1,4 +1,4 @@
-"""What an agent's program can do to its benchmark from within a sandbox: nothing."""
+"""The harm that an agent's program can do to its benchmark from within a sandbox: none."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SANDBOXES = ["bubblewrap", "user"]
 
 
 def attack(folder: Path, sandbox: str, *, victim: int) -> tuple[str, Result]:
-    """What the attacks printed, and what came of their run."""
+    """The output of the attacks, and the result of their run."""
     program = folder / "attacks.sh"
     program.write_bytes(ATTACKS.read_bytes())
     token = folder / "token"
@@ -91,7 +91,7 @@ def test_a_program_in_a_sandbox_gets_nothing(
 
 
 def test_the_attacks_are_real(folder: Path, victim: int) -> None:
-    """What is trusted can do all this."""
+    """A trusted program can do all this."""
     printed, result = attack(folder, "none", victim=victim)
     for won in ("a look at the run", "to write to the ledger", "to signal the driver"):
         assert f"got {won}" in printed

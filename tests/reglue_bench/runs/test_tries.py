@@ -1,4 +1,4 @@
-"""How often a unit is begun is known, also where the run is killed in the middle of it."""
+"""The number of a unit's starts is known, also if the run is killed in the middle of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an evaluation costs, counted: turns, steps and starts. No clock is looked at.
+"""The cost of an evaluation, counted: turns, steps and starts. No clock is looked at.
 
 What it costs to ask a frozen agent again is counted in test_repeatability.
 """

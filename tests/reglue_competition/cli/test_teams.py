@@ -65,7 +65,7 @@ def test_a_mistake_in_a_flag_adds_no_team(folder: Path, say: Say) -> None:
 def test_a_teams_token_may_come_from_the_environment(
     folder: Path, say: Say, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is printed holds all but the token, and a second time is as the first."""
+    """The output holds all but the token, and a second time is as the first."""
     words = ["competition", "team", "add", str(folder), "A", "--token-env", "TOKEN_A"]
     done = say(*words)
     assert (done.returncode, "$TOKEN_A holds no token" in done.stderr) == (2, True)

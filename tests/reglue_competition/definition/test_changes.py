@@ -13,7 +13,7 @@ QUOTAS = {"a_day": 5, "at_once": 1, "in_all": None}
 
 
 def refused(state: PhaseState, *phases: dict[str, Any], **whole: Any) -> list[str]:
-    """What may not be changed to, where the first phase is in this state."""
+    """The changes that are refused if the first phase is in this state."""
     before = definition(phase(quotas=QUOTAS), private())
     now = definition(*(phases or (phase(quotas=QUOTAS), private())), **whole)
     return changes(before, now, {"public": state, "private": "planned"})

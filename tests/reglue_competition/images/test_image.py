@@ -104,7 +104,7 @@ Keep = Callable[..., str]
 
 
 def content(folder: Path) -> dict[str, bytes]:
-    """What the one archive in `images` holds."""
+    """The contents of the one archive in `images`."""
     (file,) = (folder / "images").iterdir()
     with tarfile.open(file) as kept:
         assert all(member.isreg() for member in kept)

@@ -1,4 +1,4 @@
-"""What an image's agent printed: who may read it, how much of it, and without what."""
+"""The log of an image's agent: its readers, its length, and the parts left out."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_its_team_reads_it_unless_it_may_tell_what_is_hidden(
     log_in(organiser, made.organiser)
 
     def readers() -> list[bool]:
-        """Which of them may; the link is on the pages of those."""
+        """Flags of those who may read it; the link is on their pages."""
         may = []
         for client in (stranger, team, other, organiser):
             found = client.get(f"{of}/log")

@@ -1,4 +1,4 @@
-"""What the page shows, and to whom."""
+"""The page's content, by its reader."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the organiser or a team decides about a score, on the leaderboard and beside it."""
+"""Rulings of the organiser or a team on a score, on the leaderboard and beside it."""
 
 from __future__ import annotations
 

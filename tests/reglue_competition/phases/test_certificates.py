@@ -34,7 +34,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def trouble(folder: Path, handed_out: Secrets) -> WrongTls | None:
-    """What an agent with a join string of before finds wrong with the server's certificate."""
+    """The fault that an agent with an earlier join string finds in the server's certificate."""
     tls = handed_out.tls
     with GlueServer(tls=Secrets.read(folder).tls) as server:
         return tls_trouble(JoinString(server.address, "", tls.authority, tls.name), 5.0)

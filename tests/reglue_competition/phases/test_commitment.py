@@ -1,4 +1,4 @@
-"""What is published before a phase, and what it is compared with afterwards."""
+"""Publications before a phase, and their comparison afterwards."""
 
 from __future__ import annotations
 

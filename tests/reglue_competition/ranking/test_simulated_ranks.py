@@ -1,4 +1,4 @@
-"""How often ranks say something that is not so, by simulation with fixed seeds."""
+"""The rate at which ranks are wrong, by simulation with fixed seeds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tests leave behind: nothing; and an image that is handed in."""
+"""Clean-up after tests, and an image that is handed in."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def settings(world: str = "Corridor", **more: Any) -> Settings:
 def told(
     folder: Path, *played: Settings, submission: str = "one", **more: Any
 ) -> SubmissionSettings:
-    """What a submission's process is to play, in `folder`."""
+    """The settings of a submission's process, in `folder`."""
     benchmarks = tuple(
         SubmittedBenchmark(each.model_dump(mode="json"), make_plan(each).to_json())
         for each in played

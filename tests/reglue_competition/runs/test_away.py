@@ -1,4 +1,4 @@
-"""What a queue goes through: its database, disk, page and clock fail, and runs go on."""
+"""Failures around a queue: its database, disk, page and clock fail, and runs go on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a team's agent can have of submissions that it breaks."""
+"""The gain of a team's agent from submissions that it breaks."""
 
 from __future__ import annotations
 

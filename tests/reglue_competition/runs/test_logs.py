@@ -1,4 +1,4 @@
-"""What a server and its submissions log."""
+"""The logs of a server and its submissions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ OF_ADA = {"team": "Ada", "submission": "s-1"}
 
 
 def logged(whose: dict[str, str]) -> list[str]:
-    """What a process writes to stderr."""
+    """A process's output on stderr."""
     code = SAYS.format(whose=whose)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == ""

@@ -32,7 +32,7 @@ def cells(server: Hosting, submission: Submission) -> str:
 
 
 def revealed(server: Hosting, folder: Path) -> PhaseReveal:
-    """What the phase played, as everybody is told it."""
+    """The phase's goals and cells, as they are published."""
     drawn, salt = server.hosted.benchmarks("public"), server.hosted.secrets.salt("public")
     reveal(folder / "reveal.json", drawn, salt, competition="test", phase="public")
     return check_reveal(folder / "reveal.json", server.hosted.commitment("public"))

@@ -1,4 +1,4 @@
-"""When phases open and close."""
+"""The times at which phases open and close."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a server finds that another one left: submissions that played, ended or were not told."""
+"""Submissions that an earlier server left: playing, ended, or without a farewell."""
 
 from __future__ import annotations
 

@@ -249,7 +249,7 @@ def test_agents_join_a_server_that_has_moved_by_their_join_strings_with_its_new_
 def test_a_server_that_drains_ends_what_plays_and_lets_nobody_else_in(
     folder: Path, tmp_path: Path
 ) -> None:
-    """What does not end in time goes on with the next server."""
+    """A submission that does not end in time goes on with the next server."""
     (folder / FILE).write_text(COMPETITION.replace("places = 2", "places = 1"))
     migrate(url := sqlite_url(tmp_path / "competition.sqlite"))
 
@@ -282,7 +282,7 @@ def test_a_server_that_drains_ends_what_plays_and_lets_nobody_else_in(
 
 
 def refused(channel: grpc.Channel, token: str) -> str:
-    """Why a join is refused, after its code."""
+    """The reason why a join is refused, after its code."""
     with pytest.raises(grpc.RpcError) as error:
         ask(channel, token=token, name="late")
     return ": ".join(refusal(error.value))

@@ -1,4 +1,4 @@
-"""What a clock that jumps decides."""
+"""The decisions of a clock that jumps."""
 
 from __future__ import annotations
 

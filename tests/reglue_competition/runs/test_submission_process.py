@@ -43,7 +43,7 @@ FINISHED = Ended("finished", detail="", again=False)
 
 
 def ended(process: SubmissionProcess, farewell: str = "thank you") -> Ended:
-    """How it ended, which is taken down, and the agent let go."""
+    """The process's end, which is stored; its agent is let go."""
     found = heard(process, Ended)
     process.let_go(farewell)
     process.end(20.0)
@@ -110,7 +110,7 @@ def test_submissions_have_start_seeds_of_their_own(tmp_path: Path) -> None:
     ],
 )
 def test_an_agents_fault_is_final(tmp_path: Path, agent: str, status: str, why: str) -> None:
-    """What is missing counts as failures, in this and all other benchmarks."""
+    """Missing episodes count as failures, in this and all other benchmarks."""
     two = [each.model_copy(update={"step_timeout": 2.0}) for each in TWO]
     what = told(tmp_path, *two, reconnect_window_s=0.2)
     with playing(what) as process, joined_process(process.join_string, agent):

@@ -1,4 +1,4 @@
-"""What a team can reach says nothing of the competition's secrets, before, during and after play.
+"""Answers to a team show nothing of the competition's secrets, before, during and after play.
 
 The same team does the same under two secrets. All that it gets back is compared, byte by byte:
 headers, messages, statuses and their words. Tickets are random and start seeds are keyed by the
@@ -131,7 +131,7 @@ class Team:
 
 
 def until_set(over: threading.Event, messages: Sequence[bytes]) -> Iterator[bytes]:
-    """What a stream says that says no more, but does not end from this side."""
+    """The messages of a stream that falls silent, but does not end from this side."""
     yield from messages
     if messages:
         over.wait(20.0)

@@ -1,4 +1,4 @@
-"""What `init` writes is a competition that can be played."""
+"""The files of `init` are a competition that can be played."""
 
 from __future__ import annotations
 

@@ -269,7 +269,7 @@ def test_a_private_phase_is_played_once(store: Store) -> None:
 
 
 def at_once(url: str, works: Sequence[Callable[[Store], object]]) -> list[object]:
-    """What each returns or raises, where all begin at the same time over stores of their own."""
+    """The results or errors of all, which begin at the same time over stores of their own."""
     ready = Barrier(len(works))
     with ExitStack() as stack:
         stores = [stack.enter_context(Store(url)) for _ in works]
@@ -369,7 +369,7 @@ def test_a_replay_waits_for_the_same_name(store: Store) -> None:
 
 
 def test_a_replay_gives_no_team_more_than_it_may_enter(store: Store) -> None:
-    """What broke is free: its team may have entered another instead."""
+    """A broken submission is free: its team may have entered another instead."""
     team = opened(store, in_all=1)
     broken = ended(store, team, "a", NOON, "broken")
     ended(store, team, "b", NOON, "finished")

@@ -1,4 +1,4 @@
-"""What a verification finds, and what stands."""
+"""The findings of a verification, and its verdict."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_a_run_that_its_agent_failed_stands_as_failed(
 
 @pytest.mark.parametrize("faults", [["raises"] * 2 + [""], ["raises at start"] * 3])
 def test_a_team_is_not_told_what_an_environment_said(tmp_path: Path, faults: list[str]) -> None:
-    """Which may name the organiser's files; how often it failed stands, and is verified.
+    """It may name the organiser's files; the number of failures stands, and is verified.
 
     Nor is it told on which machine it played.
     """

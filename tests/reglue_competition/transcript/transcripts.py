@@ -25,7 +25,7 @@ STRANGER = Ed25519PrivateKey.from_private_bytes(bytes(31) + b"\1")
 PUBLIC_KEY = ORGANISER.public_key().public_bytes_raw()
 
 Change = Callable[[Kind, bytes], bytes | None]
-"""What becomes of a record's content; None: it is left out."""
+"""Changes a record's content; None: it is left out."""
 
 
 def written(folder: Path, path: Path) -> Path:

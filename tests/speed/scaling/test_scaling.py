@@ -1,4 +1,4 @@
-"""What the page about scaling says, and what it was measured with."""
+"""The page about scaling, and its measurements."""
 
 from __future__ import annotations
 

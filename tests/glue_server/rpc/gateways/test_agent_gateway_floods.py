@@ -1,4 +1,4 @@
-"""Who floods the gateway with joins, streams or bytes disturbs no agent of another team."""
+"""A flood of joins, streams or bytes at the gateway disturbs no agent of another team."""
 
 from __future__ import annotations
 

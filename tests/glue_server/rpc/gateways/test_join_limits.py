@@ -1,4 +1,4 @@
-"""How often somebody may join."""
+"""Limits on the rate of joins."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_strangers_cannot_make_it_remember_without_end() -> None:
 
 
 def refused_at(limits: JoinLimits, *tries: tuple[str, str]) -> int:
-    """Which of these tries, again and again, is the first one that is refused."""
+    """The number of the first refused one of these tries, again and again."""
     for number in count():
         try:
             limits.check(*tries[number % len(tries)])

@@ -1,4 +1,4 @@
-"""What a glue shows: its own authority's certificate, or what the user's files hold."""
+"""A glue's certificate: its own authority's, or the one in the user's files."""
 
 from __future__ import annotations
 

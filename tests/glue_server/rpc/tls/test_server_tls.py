@@ -1,4 +1,4 @@
-"""Where the commands that listen for peers agree to listen."""
+"""The addresses at which commands that listen for peers agree to listen."""
 
 from __future__ import annotations
 

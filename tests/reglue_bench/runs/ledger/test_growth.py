@@ -1,4 +1,4 @@
-"""What is held for each episode: bytes, where a row of objects would be a kilobyte."""
+"""The memory for each episode: bytes, where a row of objects would be a kilobyte."""
 
 from __future__ import annotations
 

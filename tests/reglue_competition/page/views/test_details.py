@@ -1,4 +1,4 @@
-"""What of a submission's tasks, curves and episodes is shown, to whom, and when."""
+"""The details of a submission's tasks, curves and episodes, by reader and time."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ BOTH = phase(agents="both", benchmarks=[corridor(), corridor(num_episodes=3)])
 
 
 def repeated(server: Hosting, submission: Submission, folder: Path) -> str:
-    """What differs."""
+    """The difference."""
     folder.mkdir()
     seen: list[tuple[int, int]] = []
     play_again(server.hosted, submission, folder, lambda done, total: seen.append((done, total)))
