@@ -43,14 +43,14 @@ class EnvironmentSuite:
 
     @functools.cached_property
     def spec(self) -> TaskSpec:
-        """Of one slot: the environment's answer to `env_init`."""
+        """The TaskSpec of one slot: the environment's answer to `env_init`."""
         if self._spare is None:
             self._spare = self._another()
         return _begun(self._spare)
 
     @property
     def variants(self) -> Mapping[str, int]:
-        """Those of the environment."""
+        """The environment's variants."""
         return self._environment.variants
 
     def world(self) -> OneSlot:

@@ -206,7 +206,7 @@ class _Bounded:
 
 
 def _tensor(name: str, space: Any) -> TensorSpec:
-    """Of a space of gymnax's or Gymnasium's: `n`, or `low` and `high`."""
+    """The tensor of a space of gymnax's or Gymnasium's: `n`, or `low` and `high`."""
     shape = tuple(space.shape)
     if hasattr(space, "n"):
         return TensorSpec(

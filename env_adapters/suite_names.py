@@ -79,7 +79,7 @@ class SuiteName:
         return suite.environment() if isinstance(suite, EnvironmentSuite) else Worlds(suite)
 
     def elsewhere(self) -> SuiteName:
-        """As another process makes it. Raises UsageError if it cannot."""
+        """The suite as another process makes it. Raises UsageError if it cannot."""
         return self
 
     @contextmanager

@@ -16,6 +16,6 @@ class PrintableConsole(Console):
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterator[Segment]:
-        """As rich does; its own control codes and styles stay."""
+        """Render like rich; its own control codes and styles stay."""
         for each in super().render(renderable, options):
             yield each if each.control else each._replace(text=printable(each.text))

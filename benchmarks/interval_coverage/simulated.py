@@ -29,7 +29,7 @@ Draw: TypeAlias = Callable[[int, np.random.Generator], tuple[Interval | None, fl
 """One experiment of n goals, runs or seeds: its interval and the truth."""
 
 Statistic: TypeAlias = Callable[[FloatArray], FloatArray]
-"""Of rates of shape (n, seeds, tasks), shape (n, 1)."""
+"""A statistic of rates of shape (n, seeds, tasks), shape (n, 1)."""
 
 TASKS = 10
 _SUCCESS = (0.3, 0.99)  # of tasks, goals and agents, evenly between these
@@ -102,7 +102,7 @@ def _paired_runs(n: int, rng: np.random.Generator) -> tuple[Interval | None, flo
 
 
 def _returns(n: int, rng: np.random.Generator) -> tuple[Interval | None, float]:
-    """Of tasks whose returns vary unlike."""
+    """Tasks whose returns vary unlike."""
     strata = {str(task): rng.normal(task, 1 + task, n) for task in range(TASKS)}
     inference: Inference = student(strata)
     return inference.interval95, (TASKS - 1) / 2

@@ -250,7 +250,7 @@ _PLAYED = Counter[str]()
 
 
 def _own_slots(benchmark: object, stream: TrainingStream) -> int:
-    """Those of a batch that is passed; 0 for anything else."""
+    """The slots of a batch that is passed; 0 for anything else."""
     if isinstance(benchmark, str):
         return 0
     with stream.suite.opened() as suite:

@@ -30,7 +30,7 @@ LEAST_IN_STRATUM = 10
 """Goals of a task from which it is known how they vary."""
 
 LEAST_GOALS = 5
-"""Of fewer goals in all, no interval of a difference of success rates covers what it says."""
+"""The fewest goals for which an interval of a difference of success rates has its coverage."""
 
 
 class Intervals(BaseModel, frozen=True, extra="forbid", allow_inf_nan=False):
@@ -111,7 +111,7 @@ class Inference:
     p_value: float | None = None  # two-sided; None with the interval
 
     def times(self, unit: float) -> Inference:
-        """Of the same numbers in the unit that they were divided by."""
+        """The inference in the unit by which the numbers were divided."""
         if unit == 1 or self.interval95 is None:
             return self
         low, high = self.interval95

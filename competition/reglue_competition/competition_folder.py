@@ -259,8 +259,8 @@ def check_admitted(
 
 
 def _needs_admission(phase: PhaseDefinition, benchmarks: Sequence[PlannedBenchmark]) -> bool:
-    """As the file says; by default if its scores count, and it has bars or environments of the
-    organiser. Reglue's own environments are tested with Reglue.
+    """Whether a phase must be admitted, as the file says; by default if its scores count, and it
+    has bars or environments of the organiser. Reglue's own environments are tested with Reglue.
     """
     if phase.needs_admission is not None:
         return phase.needs_admission

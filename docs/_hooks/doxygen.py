@@ -98,7 +98,7 @@ class Headers:
         return [each for each in (*types, *members) if file in (None, _file(each))]
 
     def _overloads(self, entries: list[Element]) -> Iterable[list[Element]]:
-        """Those of one name together, as the source has the first of them."""
+        """Entries of one name together, in the order of the first of them in the source."""
         named: dict[str, list[Element]] = {}
         for entry in sorted(entries, key=_place):
             named.setdefault(self._name(entry), []).append(entry)
@@ -168,7 +168,7 @@ class Headers:
         return self._code(_all_text(field.find("type"))) + (default and separator + default)
 
     def _declaration(self, entry: Element) -> str:
-        """As it stands in the header."""
+        """The declaration in the header."""
         kind, name = entry.attrib["kind"], entry.findtext("name", "")
         template = self._template(entry)
         returned = self._code(_all_text(entry.find("type")))

@@ -27,7 +27,7 @@ ENVIRONMENT = "gymnasium:CartPole-v1"
 
 @dataclass(frozen=True)
 class Settings:
-    """Of one training run."""
+    """Settings of one training run."""
 
     seed: int = 0
     steps: int = 100_000  # of all environments together
@@ -127,7 +127,7 @@ def train(settings: Settings) -> ActorCritic:
 
 
 def mean_return(net: ActorCritic, episodes: int = 40) -> float:
-    """Of the greedy policy, over episodes with seeds that training did not use."""
+    """The mean return of the greedy policy, over episodes with seeds that training did not use."""
     envs = reglue.make_vec(ENVIRONMENT, num_envs=8, seed=1_000_000)
     played = collect_episodes(envs, net.greedy, episodes)
     envs.close()

@@ -237,17 +237,17 @@ def letter(observation: float) -> str:
 
 
 def color(observation: float) -> str:
-    """Of its episode."""
+    """The color of an observation's episode."""
     return EPISODES[int(observation) // 100 % len(EPISODES)]
 
 
 def left(env: int) -> float:
-    """Of a column."""
+    """The left edge of a column."""
     return LEFT + env * (CELL + GAP)
 
 
 def middle(env: int) -> float:
-    """Of a column."""
+    """The middle of a column."""
     return left(env) + CELL / 2
 
 

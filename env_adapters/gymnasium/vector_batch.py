@@ -32,7 +32,7 @@ Make = Callable[[int], Any]
 _CART_POLE = "gymnasium.envs.classic_control.cartpole:CartPoleVectorEnv"
 
 _STATES: Mapping[str, Mapping[str, int]] = {_CART_POLE: {"state": 1, "steps": 0, "prev_done": 0}}
-"""By class: the attributes that are its whole state, and the axis of their slots."""
+"""The attributes that are a class's whole state, and the axis of their slots."""
 
 _DONE = {_CART_POLE: "prev_done"}
 """Flags of slots that would reset by themselves in the next step."""
@@ -175,7 +175,7 @@ class Batch(Environment):
 
 
 class MaskedBatch(Batch):
-    """One that resets the slots of a mask, each with its own seed."""
+    """A batch that resets the slots of a mask, each with its own seed."""
 
     def env_start(self, cells: Mapping[int, Cell]) -> Mapping[str, Any]:
         """Reset these slots."""
@@ -199,7 +199,7 @@ class MaskedBatch(Batch):
 
 
 class StateBatch(Batch):
-    """One whose state can be put back: slots that are not named stay where they are."""
+    """A batch whose state can be put back: slots that are not named stay where they are."""
 
     whole_turns = False
 
@@ -243,7 +243,7 @@ class StateBatch(Batch):
 
 
 class SameStepBatch(Batch):
-    """One that begins a slot's next episode in the step that ends the last one, by its own seed."""
+    """A batch that begins a slot's next episode in the step that ends the last, by its own seed."""
 
     repeatable = False
 

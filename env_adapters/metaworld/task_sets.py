@@ -65,7 +65,7 @@ BUILT_IN: dict[tuple[str, str], tuple[str, ...]] = {
         "bin-picking-v3 box-close-v3 hand-insert-v3 door-lock-v3 door-unlock-v3".split()
     ),
 }
-"""By name and split; multi-task sets have "train" only."""
+"""Task sets by name and split; multi-task sets have "train" only."""
 
 
 def check_task(name: str) -> str:

@@ -49,7 +49,7 @@ class Rows:
         )
 
     def take(self, places: Array) -> Rows:
-        """Those rows, by index or mask."""
+        """The rows at these places, by index or mask."""
         return Rows(
             self.slots[places],
             self.marks[places],
@@ -142,7 +142,7 @@ def _joined(spec: TaskSpec, told: Sequence[Rows]) -> tuple[dict[str, Array], Arr
 def ends_and_steps(
     slots: Slots, flags: Array, played: Played, void: npt.NDArray[np.bool_] | None
 ) -> tuple[Rows | None, Rows]:
-    """Of a Play of steps alone: which episodes are over, and which go on.
+    """The ends and the steps of a Play of steps alone.
 
     `flags` are ActionFlag bits; where `void`, (rows,), the environment has failed.
     """

@@ -104,7 +104,7 @@ class _Parsing(TyperCommand):
     """Says of a flag what it got, and not only what it wanted."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """As Typer does. Raises BadParameter."""
+        """Parse like Typer. Raises BadParameter."""
         try:
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:

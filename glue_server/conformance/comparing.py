@@ -158,7 +158,7 @@ def _elements(values: Any) -> str:
 
 
 def short(value: object) -> str:
-    """As Python writes it, cut."""
+    """Python's `repr` of a value, cut."""
     return cut(repr(value))
 
 

@@ -83,7 +83,7 @@ TASKS: Mapping[str, TaskSpec] = {
         TensorSpec("a", "float32"),
     ),
 }
-"""By name."""
+"""Specs by name."""
 
 CONTINUING = TaskSpec(_PLAIN, PLAIN.actions, continuing=True, discount=0.5)
 """One episode without end."""

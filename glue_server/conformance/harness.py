@@ -23,7 +23,7 @@ DRIVERS: Mapping[str, Callable[..., Driver]] = {
     "environment": EnvironmentDriver,
     "experiment": ExperimentDriver,
 }
-"""By role."""
+"""Drivers by role."""
 
 
 class Harness:

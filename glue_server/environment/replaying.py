@@ -193,7 +193,7 @@ def _words(again: _Failure, what: str) -> str:
 
 
 def _last_line(what: str) -> str:
-    """Of a traceback: the error."""
+    """The error at the end of a traceback."""
     return (what.strip().splitlines() or [""])[-1][:200]
 
 

@@ -96,7 +96,7 @@ class CanPlay:
 
     @property
     def ready(self) -> EnvironmentReady:
-        """As it was encoded."""
+        """The message that this encodes."""
         return EnvironmentReady(**(asdict(self) | {"spec": spec_from_bytes(self.spec)}))
 
 
@@ -141,7 +141,7 @@ class WorkerFaults:
     outside: int = 0
 
     def add(self, others: WorkerFaults) -> None:
-        """Those of another worker."""
+        """Add the faults of another worker."""
         self.faults |= others.faults
         self.illegal |= others.illegal
         self.outside += others.outside

@@ -397,7 +397,7 @@ class EpisodeLoop:
 
 
 def _status_of(slot: int, played: Played) -> str:
-    """Of an episode in which something failed."""
+    """The status of an episode in which something failed."""
     if slot in played.crashed:
         return CRASHED
     return AgentFault.status if slot in played.illegal else EnvironmentFault.status

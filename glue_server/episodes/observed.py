@@ -16,7 +16,7 @@ from reglue.messages.environment_messages import Flags, Slots
 from reglue.spec import Arrays, TaskSpec
 
 PART_BYTES = 64 * 1024
-"""Of a part, unless a single observation is larger."""
+"""Bytes of a part, unless a single observation is larger."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,7 +107,7 @@ class RLRoutines(JoinedSlots):
         return Selection.of(self.all_if_none(named)) if named else self.everyone
 
     def _still_on(self, selection: Selection) -> Selection:
-        """Those of them that are live."""
+        """The slots of a selection that are live."""
         live = self.live[selection.places]
         return Selection.of(selection.places[live].tolist()) if 0 in live.tobytes() else selection
 

@@ -370,7 +370,7 @@ def _not_in(mask: npt.NDArray[np.bool_], places: Places) -> list[int]:
 
 
 class SlotCounts:
-    """Those of RL-Glue 3.04 (RL_glue.c), in Python's own numbers."""
+    """The counts of RL-Glue 3.04 (RL_glue.c), in Python's own numbers."""
 
     def __init__(self, slots: int = 1) -> None:
         self.steps = [0] * slots

@@ -12,7 +12,7 @@ MOST_KEYS = 4096
 """Kept at once; the oldest are dropped."""
 
 MOST_BYTES = 256 * 1024 * 1024
-"""Of all that is kept at once; the oldest are dropped."""
+"""Bytes of all snapshots that are kept at once; the oldest are dropped."""
 
 STATE, SEED = "state", "seed"
 """The two kinds."""

@@ -43,7 +43,7 @@ from reglue.messages.environment_messages import GetRandomSeed, GetState, Standa
 from reglue.spec import TaskSpec
 
 MOST_SLOTS = 4096
-"""Of one glue: what a program asks for is made."""
+"""The most slots of one glue: arrays are made for all that a program asks for."""
 
 
 class StateMachine:

@@ -23,13 +23,13 @@ MOST_NAME = 200
 """Characters of a tensor's name."""
 
 MOST_TENSORS = 1024
-"""Of a spec's observations, and of its actions."""
+"""The most observations of a spec, and the most actions."""
 
 MOST_AXES = 63
-"""Of one row of a tensor: NumPy's 64, less the one of slots."""
+"""The most axes of one row of a tensor: NumPy's 64, less the one of slots."""
 
 MOST_ELEMENTS = 64 * 1024 * 1024
-"""Of one row of a tensor: at a byte each, what a hub's largest message holds."""
+"""The most elements of a tensor's row: at a byte each, the size of a hub's largest message."""
 
 MOST_EXTRA = 4096
 """Characters of a spec's free text."""

@@ -56,7 +56,7 @@ def runs_in(folder: Path) -> list[Path]:
 
 
 def _runs(folder: Path) -> list[Path]:
-    """Those of `seeded`, which have no name before the seed."""
+    """The runs of `seeded`, which have no name before the seed."""
     folders = (file.parent for file in folder.glob(f"{SEED_FOLDER}*/{LEDGER}"))
     return sorted((run for run in folders if _place(run)[0] == ""), key=_place)
 

@@ -44,7 +44,7 @@ class Parameters:
     is_whole: bool  # all have one, and none has changed while the agent played
 
     def without_changed(self, now: Parameters) -> Parameters:
-        """Those that are still the same: others are no parameters, but what the agent keeps."""
+        """The parameters that are the same now: others are no parameters, but the agent's state."""
         same = {name: each for name, each in self.digests.items() if now.digests.get(name) == each}
         return Parameters(same, self.is_whole and same == self.digests)
 
@@ -54,7 +54,7 @@ class Parameters:
         return sorted(name for name in both if self.digests[name] != others.digests[name])
 
     def to_json(self) -> str:
-        """As text; `from_json` reads it."""
+        """The parameters as text; `from_json` reads it."""
         return json.dumps({"whole": self.is_whole, "digests": dict(self.digests)}, sort_keys=True)
 
     @classmethod
@@ -120,7 +120,7 @@ def _of_model(agent: ModelAgent) -> dict[str, object]:
 
 
 def _statistics(normalize: Any) -> list[object]:
-    """Of a VecNormalize: what it makes of observations."""
+    """The normalization of observations by a VecNormalize."""
     of = normalize.obs_rms
     each = of.values() if isinstance(of, Mapping) else [of]
     moments = [[one.mean, one.var] for one in each if one is not None]
@@ -262,7 +262,7 @@ def _add(update: Callable[[bytes], None], value: Any) -> None:
 
 
 def _add_object(update: Callable[[bytes], None], value: Any) -> None:
-    """Of a library that may not be installed."""
+    """Add an object of a library that may not be installed. Raises _Unknown for others."""
     if _has_state(value):
         members = _members(type(value))
         codes = [each.__code__ for _, each in members if isinstance(each, FunctionType)]

@@ -33,7 +33,7 @@ LOGGERS: Registry[type[ResultLogger]] = Registry(
     },
     ResultLogger,
 )
-"""By name; another package registers its own class as an entry point."""
+"""The loggers by name; another package registers its own class as an entry point."""
 
 
 class Loggers:

@@ -37,7 +37,7 @@ from reglue_bench.procedures.procedure import (
 )
 
 MOST_EPISODES = 10_000_000
-"""Of a plan: each takes some bytes of memory before the first is played."""
+"""The most episodes of a plan: each takes some bytes of memory before the first is played."""
 
 
 EPISODE_LIMIT = 100_000

@@ -40,7 +40,7 @@ _SAMPLED: Mapping[str, type[Procedure]] = {
     "multi-task": SampledMultiTask,
     "meta-learning": SampledMetaLearning,
 }
-"""Those that play a plan with `--estimator metaworld`."""
+"""Procedures that play a plan with `--estimator metaworld`."""
 
 
 def procedure_names() -> list[str]:

@@ -48,7 +48,7 @@ from reglue_bench.procedures.training_cells import (
 DEFAULT_EVAL_EPISODES = 10
 
 MOST_CHECKPOINT_EPISODES = 1_000_000
-"""Of all checkpoints of a run."""
+"""The most episodes of all checkpoints of a run."""
 
 CHECKPOINT_HORIZON = 1000
 """Steps, or `--episode-limit` if that is less, after which an episode of a checkpoint is truncated

@@ -35,7 +35,7 @@ from reglue_bench.runs.ordinary_play import cells_of, play_alone
 from reglue_bench.settings import Settings
 
 STEPS = 10
-"""Of an episode, at most."""
+"""The most steps of an episode."""
 
 MOST_RETURN = 1e30
 """A return beyond it, on either side, is no measure of anything: an overflow is near."""

@@ -94,7 +94,7 @@ def _look_at(environment: Environment, slots: int) -> None:
 
 
 def _with_slots(settings: Settings, environment: Environment) -> Settings:
-    """As many slots as the object can play, unless the settings say; all those of a batch."""
+    """The settings, by default with as many slots as the object can play; a batch's own number."""
     if not (most := environment.max_slots):
         return settings
     if settings.slots is None:

@@ -22,7 +22,7 @@ NAME = "CartPole-v1"
 SLOTS = 10
 
 Returns = dict[int, float]
-"""By the seed of the episode."""
+"""Returns by the seed of the episode."""
 
 
 def policy(observations: npt.NDArray[np.float32]) -> npt.NDArray[np.int64]:

@@ -176,7 +176,7 @@ class Page:
 
 
 def _cpu_s() -> float:
-    """Of this process, and of those that it or they have started and seen end."""
+    """Processor seconds of this process, and of its ended descendants that were waited for."""
     mine = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(each.ru_utime + each.ru_stime for each in mine)
 

@@ -71,7 +71,7 @@ class Counting(Learner):
     executed = 0
 
     def eval_action(self, observations: Any) -> Any:
-        """As the Learner."""
+        """Count the observations, and act as the Learner does."""
         self.executed += len(observations)
         return super().eval_action(observations)
 

@@ -33,7 +33,7 @@ _NOISE = 0.1
 
 
 class StepCost(NamedTuple):
-    """Of one task, microseconds of CPU time a step, medians of repetitions."""
+    """Costs of one task's steps, microseconds of CPU time a step, medians of repetitions."""
 
     task: str
     floor: float  # the physics alone
@@ -141,7 +141,7 @@ _GOALS = 2  # which take turns: each reset leads to another goal
 
 
 class ResetCost(NamedTuple):
-    """Of one task, microseconds of CPU time."""
+    """Costs of one task's resets, microseconds of CPU time."""
 
     task: str
     first: float  # the goal was never played in this process; what a cache brings counts

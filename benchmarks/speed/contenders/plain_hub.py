@@ -196,7 +196,7 @@ def _socket_listener() -> Iterator[tuple[str, SimpleQueue[Line]]]:
 
 @contextmanager
 def _stream_listener() -> Iterator[tuple[str, SimpleQueue[Line]]]:
-    """As of sockets."""
+    """The address to join at, and the queue of streams that have joined."""
     joined: SimpleQueue[Line] = SimpleQueue()
 
     def connect(incoming: Iterator[bytes], _context: grpc.ServicerContext) -> Iterator[Any]:

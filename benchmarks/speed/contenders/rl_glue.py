@@ -129,7 +129,7 @@ Step = Callable[[bytes], bytes]
 
 
 def light_steps() -> Step:
-    """Of the light environment in this process."""
+    """Steps of the light environment in this process."""
     light = Light()
 
     def step(action: bytes) -> bytes:
@@ -140,7 +140,7 @@ def light_steps() -> Step:
 
 
 def served_steps(environment: Peer) -> Step:
-    """Of an environment that is served by the codec."""
+    """Steps of an environment that is served by the codec."""
 
     def step(action: bytes) -> bytes:
         if not action:

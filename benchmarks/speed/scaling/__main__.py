@@ -65,7 +65,7 @@ def _measured(part: str, scale: Scale) -> dict[str, Any]:
 
 
 def _coordinator(scale: Scale) -> list[dict[str, Any]]:
-    """Of each shape, each round in a process of its own."""
+    """The coordinator's costs for each shape, each round in a process of its own."""
     measured: list[dict[str, Any]] = [
         {**dict(zip(("shards", "runs", "episodes", "steps"), each, strict=True)), "rounds": []}
         for each in COORDINATOR[: scale.of(len(COORDINATOR), 1)]

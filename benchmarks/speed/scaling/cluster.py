@@ -38,7 +38,7 @@ def seconds_by_nodes(scale: Scale, watch: Watch) -> dict[int, list[float]]:
 
 
 def cpu_s_of_a_row(scale: Scale, watch: Watch) -> list[float]:
-    """Of the command and its processes, for a row that comes alone from a node; each round."""
+    """CPU seconds of the command and its processes for a row from a node, alone; each round."""
     cpu_s = []
     long = scale.of(LONG, 5 * SHORT)
     with RayCluster(cores=0) as cluster:  # of the head

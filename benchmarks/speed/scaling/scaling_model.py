@@ -18,12 +18,12 @@ class Model:
     run_s: float  # of a run, with the start of its agent
 
     def seconds(self, runs: int, nodes: int) -> float:
-        """Of the whole command; every node has a core."""
+        """Seconds of the whole command; every node has a core."""
         return self.start_s + self.node_s * nodes + self.run_s * math.ceil(runs / nodes)
 
 
 def fitted(runs: int, seconds: Mapping[int, float]) -> Model:
-    """By least squares of the relative error; nodes -> seconds, of three or more sizes."""
+    """Fit by least squares of the relative error; nodes -> seconds, of three or more sizes."""
     terms = np.array([(1.0, nodes, math.ceil(runs / nodes)) for nodes in seconds])
     measured = np.array([*seconds.values()])
     solution = np.linalg.lstsq(terms / measured[:, None], np.ones(len(measured)), rcond=None)[0]

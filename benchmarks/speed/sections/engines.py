@@ -154,7 +154,7 @@ class _Played:
         return self._bench(name, "MT10", *options, *more)
 
     def rows(self, name: str) -> list[tuple[object, ...]]:
-        """Of a run's ledger, with the digests of actions and rewards."""
+        """The rows of a run's ledger, with the digests of actions and rewards."""
         ledger = sqlite3.connect(self.folder / name / "ledger.sqlite")
         try:
             return ledger.execute("SELECT * FROM outcome ORDER BY unit, attempt, k").fetchall()

@@ -35,7 +35,7 @@ CLAIMS = (
 
 
 def steps(scale: Scale, watch: Watch) -> Section:
-    """Of all 50 tasks; a sample a task."""
+    """Measure steps and resets of all 50 tasks; a sample a task."""
     watch("all tasks, in a process of its own")
     tasks, repetitions = scale.of(50, 3), scale.of(7, 2)
     measured = run("speed.contenders.metaworld_costs", str(tasks), str(repetitions)).found

@@ -250,7 +250,7 @@ def streams(scale: Scale, watch: Watch) -> Section:
 
 
 def pieces(scale: Scale, watch: Watch) -> Section:
-    """By pyperf, in processes of its own; a sample is a process's mean."""
+    """Measure the pieces of a turn by pyperf, in its own processes; a sample is one's mean."""
     watch("pieces of a turn")
     with tempfile.TemporaryDirectory(prefix="reglue-speed-") as folder:
         file = Path(folder, "pieces.json")

@@ -325,7 +325,7 @@ def write_board(
 
 
 def _hashes(store: Store, submission: Submission) -> dict[int, str | None]:
-    """Of the transcripts of its runs, by the index of the benchmark."""
+    """The hashes of the transcripts of its runs, by the index of the benchmark."""
     runs = store.runs(submission.id, with_results=False)
     return {run.index: run.transcript_sha256 for run in runs}
 
@@ -348,7 +348,7 @@ def _chosen_to_json(chosen: Chosen) -> dict[str, str]:
 
 
 def _numbered(voids: Mapping[int, str]) -> dict[int, str]:
-    """By numbers from 1, as people count."""
+    """The reasons by numbers from 1, as people count."""
     return {place + 1: why for place, why in voids.items()}
 
 

@@ -44,7 +44,8 @@ class Farewells:
         since: datetime,
         window_s: float,
     ) -> None:
-        """Of submissions that ended in the `window_s` before `since`, when this server began.
+        """Begin with submissions that ended in the `window_s` before `since`, when this server
+        began.
 
         A server that was killed then may not have informed the agent.
         """

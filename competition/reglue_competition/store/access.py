@@ -31,7 +31,7 @@ _LOOKS_LIKE = str.maketrans(
     "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹοϲϳіјѕԁԛԝһАВЕЅІЈКМНОРСТХУаеорсхуӏ",
     "ABEZHIKMNOPTYXCocjijsdqwhABESIJKMHOPCTXYaeopcxyl",
 )
-"""Of the confusable characters of Unicode's UTS 39 those that few fonts tell apart."""
+"""Those confusable characters of Unicode's UTS 39 that few fonts tell apart."""
 
 _FORGOTTEN = re.compile(r"team #\d+")  # see forgotten_name
 

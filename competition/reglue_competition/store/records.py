@@ -16,12 +16,12 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 
 UNFINISHED: tuple[Status, ...] = ("waiting", "playing")
 FREE: tuple[Status, ...] = ("broken", "withdrawn")
-"""Those that count against no quota, but have limits of their own."""
+"""Statuses that count against no quota, but have limits of their own."""
 REPLAYED: tuple[Status, ...] = ("broken", "failed", "cancelled")
 """Statuses of submissions that the organiser may play again."""
 
 SCORED: tuple[Status, ...] = ("finished", "failed")
-"""Those that have a score."""
+"""Statuses of submissions that have a score."""
 MOST_WAIT = timedelta(hours=48)
 """The time that a submission waits for its agent once its phase is closed; then it is withdrawn."""
 FINAL: tuple[Status, ...] = tuple(status for status in STATUSES if status not in UNFINISHED)

@@ -33,7 +33,7 @@ def trained(*, seed: int = 0, steps: int = 300) -> torch.nn.Module:
 
 
 def save(network: torch.nn.Module, path: Path) -> None:
-    """As TorchScript or ONNX, by the file's suffix. Raises ValueError for another one."""
+    """Save as TorchScript or ONNX, by the file's suffix. Raises ValueError for another one."""
     observations = torch.zeros(2, 4)
     match path.suffix:
         case ".pt":

@@ -102,7 +102,7 @@ class _Episode(AgentEpisode):
         self._active: list[int] = []  # features of the present state
         self._action = 0
         self._traces: list[dict[int, float]] = [{} for _ in sarsa._weights]
-        """By action: feature -> eligibility."""
+        """Eligibilities of each action: feature -> eligibility."""
 
     def start(self, observation: npt.NDArray[Any]) -> int:
         sarsa = self._sarsa

@@ -34,7 +34,7 @@ Mode: TypeAlias = AutoresetMode | Literal["NextStep", "SameStep", "Disabled"]
 
 _ADDRESS = re.compile(r"reglue://.*|(\[[^\]]*\]|[^:/\s]+):\d{1,5}")
 _OPTIONS = frozenset(("token", "ca", "tls_name", "name", "connect_timeout_s", "transport"))
-"""Of a session."""
+"""Options of a session."""
 
 _LOCAL = "reglue.training"
 """The group of entry points `calls` and `spec`, which play benchmarks here."""

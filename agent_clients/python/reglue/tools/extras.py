@@ -20,7 +20,7 @@ EXTRAS: Mapping[str, str] = {
     "make": "gymnasium",
     "make_vec": "gymnasium",
 }
-"""By name, the extra that it needs."""
+"""The extra that each name needs."""
 
 
 def load_name(name: str) -> object:

@@ -96,7 +96,7 @@ def product() -> Iterator[None]:
 
 
 def _text(output: Output, before: object, errors: str) -> io.TextIOWrapper:
-    """As Python's own `before`, which is None for a closed descriptor."""
+    """A text stream like Python's own `before`, which is None for a closed descriptor."""
     python = before if isinstance(before, io.TextIOWrapper) else None
     return io.TextIOWrapper(
         output.buffered(),

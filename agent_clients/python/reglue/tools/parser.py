@@ -10,7 +10,7 @@ SAYS = "reglue join: "
 
 
 class Parser(argparse.ArgumentParser):
-    """As argparse's, without the usage above each error."""
+    """A parser like argparse's, without the usage above each error."""
 
     def error(self, message: str) -> NoReturn:
         """Leave with 2, and say why."""

@@ -49,7 +49,7 @@ from reglue.wire.tensors import (
 )
 
 MOST_TASKS = 10_000
-"""Of one environment."""
+"""The most tasks of one environment."""
 
 
 def encode_environment_call(

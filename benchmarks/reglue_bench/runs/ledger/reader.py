@@ -31,7 +31,7 @@ from reglue_bench.runs.ledger.storage import (
 )
 
 FORMAT = 7
-"""Of ledgers; another where their tables, or the plan that they hold, have other fields."""
+"""The version of ledgers; another if their tables, or the plan in them, have other fields."""
 
 AGENT_NAME = "agent name"
 """Entry of `about`: the agent's own name."""
@@ -303,7 +303,7 @@ _LAST_TRIES, _LAST_OUTCOMES = (
 
 
 def _with_bool(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """As it was written: SQLite has no type for it."""
+    """The row with `success` as a bool, for which SQLite has no type."""
     return (*row[:_SUCCESS], bool(row[_SUCCESS]), *row[_SUCCESS + 1 :])
 
 

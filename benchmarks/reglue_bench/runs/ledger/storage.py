@@ -60,13 +60,13 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def make_tables(connection: sqlite3.Connection, tables: Mapping[str, str]) -> None:
-    """Those that are not there yet: a process that was killed may have made some."""
+    """Make the tables that are missing: a process that was killed may have made some."""
     for name, columns in tables.items():
         connection.execute(f"CREATE TABLE IF NOT EXISTS {name} {columns}")
 
 
 def table_names(connection: sqlite3.Connection) -> set[str]:
-    """Of all tables that are there."""
+    """The names of all tables that are there."""
     query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'sqlite_*'"
     return {name for (name,) in connection.execute(query)}
 

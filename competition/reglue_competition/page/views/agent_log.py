@@ -11,7 +11,7 @@ from reglue_competition.definition import PhaseDefinition
 from reglue_competition.page.views.visibility import Reader
 
 MOST_BYTES = 262_144
-"""Of a log's end."""
+"""The most bytes of a log's end."""
 
 
 def may_read_log(phase: PhaseDefinition, reader: Reader, *, is_revealed: bool) -> bool:

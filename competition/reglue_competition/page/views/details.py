@@ -22,7 +22,7 @@ from reglue_competition.ranking import result_of_run
 from reglue_competition.store import Run, Submission
 
 MOST_EPISODES = 1000
-"""Of a benchmark, that a page lists."""
+"""The most episodes of a benchmark that a page lists."""
 
 _MOST_CACHED = 50  # details of runs, which take a ledger to read
 

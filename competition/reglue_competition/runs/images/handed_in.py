@@ -237,7 +237,7 @@ class HandedIn:
 
 
 def _key(part: ArchivePart) -> bytes:
-    """Of all that the calls of one archive share."""
+    """A digest of everything that the calls of one archive share."""
     told = (part.token.encode(), part.name.encode(), str(part.size).encode(), part.sha256)
     return hashlib.sha256(b"".join(hashlib.sha256(each).digest() for each in told)).digest()
 
