@@ -208,7 +208,7 @@ def _repeated(ledger: LedgerReader, row: Row, settings: Settings) -> Repeat | No
 def _shown(
     settings: Settings, plan: Plan, rows: Sequence[Row], *, limit: int | None
 ) -> list[Check]:
-    """Whether observations are numbers, and episodes have an end; `limit` is that of the run."""
+    """Remarks if observations hold NaN, or no episode ends; `limit` is that of the run."""
     with TemporaryDirectory(prefix="reglue-try-") as folder:
         shown = ordinary_play(plan, settings, Path(folder), steps=HORIZON)
     checks = []
@@ -227,7 +227,7 @@ def _shown(
 
 
 def _extremes(settings: Settings, plan: Plan) -> list[Check]:
-    """Whether agents can make the environment fail."""
+    """A remark if agents can make the environment fail."""
     with TemporaryDirectory(prefix="reglue-try-") as folder:
         failed = failures(plan, settings, Path(folder))
     if not failed:

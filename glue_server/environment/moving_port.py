@@ -41,7 +41,7 @@ _TURNS = 200  # that a look considers
 
 
 class WorkersPay:
-    """Whether `workers` processes would save a third of the environments' time in a turn.
+    """Tells if `workers` processes would save a third of the environments' time in a turn.
 
     It looks after each LOOK_S that environments have taken here, so that what is lost by staying
     too long is about what workers cost to start. The slowest tenth of the turns does not count: on

@@ -156,7 +156,7 @@ class Hub:
         return _CLOSED
 
     def _goes_on(self, experiment: ExperimentPort) -> Callable[[], bool]:
-        """Whether an episode is played on. A look at the program costs as much as a message."""
+        """Tells whether an episode goes on. It looks at the program rarely, as that is slow."""
         look_at = 0.0
 
         def goes_on() -> bool:

@@ -1,4 +1,4 @@
-"""Whether an agent object is the one that began a run, so that a score is of one agent.
+"""Checks that an agent object is the one that began a run, so that a score is of one agent.
 
 Its name and its parameters are compared. Where these are not all, a frozen agent answers the first
 turns of the run again. An agent that neither identifies has the name that its user gives.

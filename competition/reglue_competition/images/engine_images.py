@@ -51,7 +51,7 @@ def _is_known(engine: str, digest: str) -> bool:
 
 
 def _asked(words: Sequence[str], within_s: float) -> tuple[bool, str]:
-    """Whether the engine does it, and what it says."""
+    """True if the engine did it, and its output."""
     try:
         done = subprocess.run(
             words, capture_output=True, text=True, errors="replace", timeout=within_s, check=False

@@ -384,7 +384,7 @@ class Worlds(Environment):
         return sorted(range(len(slots)), key=tasks.__getitem__)
 
     def _actions(self, play: Play) -> tuple[bool, Sequence[Any]]:
-        """Whether the worlds write their rows, and the action of each row."""
+        """True if the worlds write their rows, and the action of each row."""
         if self._write_themselves is None:
             worlds = self._worlds.values()
             self._write_themselves = bool(worlds) and all(
