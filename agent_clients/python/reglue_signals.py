@@ -67,14 +67,14 @@ def signals_exit(*, handles: bool = True) -> Iterator[None]:
         if isinstance(found, KeyboardInterrupt):
             raise _Interrupted(INTERRUPTED) from error
         raise SystemExit(_TERMINATED) from error
-    finally:
+    finally:  # a handler that the program has set meanwhile stays
         if is_ours and signal.getsignal(signal.SIGTERM) is _exit:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def interruption(error: BaseException | None) -> BaseException | None:
-    """What Ctrl-C or SIGTERM raised, if `error` is that, or was raised while it was on its way:
-    within a lock's own lines it ends as the lock's RuntimeError.
+    """The error that Ctrl-C or SIGTERM raised, if `error` is that, or was raised while it was on
+    its way: within a lock's own lines it ends as the lock's RuntimeError.
     """
     while error is not None:
         is_exit = isinstance(error, SystemExit) and error.code == _TERMINATED

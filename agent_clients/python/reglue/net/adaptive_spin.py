@@ -14,7 +14,7 @@ _MOST_RESTS = 1024
 
 
 class AdaptiveSpin:
-    """Whether to spin before a wait sleeps, learnt from the last waits.
+    """Tells whether to spin before a wait sleeps, learnt from the last waits.
 
     Spinning keeps a core awake, so that a process that is woken there runs at once: it gives way to
     others all the time. It is done only if this process may run on two cores or
@@ -61,7 +61,7 @@ _give_way: Callable[[], None] = getattr(os, "sched_yield", lambda: None)  # Linu
 
 
 def _cores() -> int:
-    """How many cores this process may run on."""
+    """The number of cores on which this process may run."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -78,7 +78,7 @@ class ExperimentSession(GlueSession):
         self._join()
 
     def ask(self, call: ExperimentCall) -> Answer:
-        """What the routine returns; raises what it raises, and SessionLost."""
+        """The result of the routine; raises what the routine raises, and SessionLost."""
         if self._over:
             raise SessionLost(self._over)
         seq = self._answered + 1
@@ -203,7 +203,7 @@ class ProgramRole:
         self.name = name
 
     def hello(self, ticket: lobby_pb2.Ticket, answered: int) -> Any:
-        """What the program says of itself."""
+        """The program's description of itself."""
         fields = hello_fields(ticket, answered)
         hello = pb.ExperimentHello(experiment=self.name[:200], **fields)
         return pb.ExperimentCall(hello=hello)

@@ -46,7 +46,7 @@ _NOT_OURS: Mapping[type[OSError], str] = {
     "folder of sockets here, and name that by REGLUE_UNIX_SOCKET_DIR",
     PermissionError: "it is another user's, who may let you in (open unix socket)",
 }
-"""Why this process cannot use a new ticket's socket."""
+"""Reasons why this process cannot use a new ticket's socket."""
 
 
 def open_unix_socket(ticket: lobby_pb2.Ticket, hello: Any, most: int) -> UnixStream:
@@ -85,7 +85,7 @@ def _check_unix_socket(path: str) -> None:
 
 
 def _foreign(path: str) -> str | None:
-    """Why nothing should be sent to what is at `path`; None for what may be a glue's socket.
+    """The reason to send nothing to the file at `path`; None if it may be a glue's socket.
 
     A ticket names a path, and must not lead its holder to another service of this host. So the
     file's name is a role, in a folder `reglue-…` of the same user where others cannot
@@ -104,7 +104,7 @@ def _foreign(path: str) -> str | None:
 
 
 def path_here(unix_socket_path: str) -> str:
-    """Where this process finds a ticket's `unix_socket_path`.
+    """The path in this process of a ticket's `unix_socket_path`.
 
     REGLUE_UNIX_SOCKET_DIR replaces all but its last two parts.
     """

@@ -16,7 +16,7 @@ import grpc
 from reglue.wire.sizes import HUB_MESSAGE_BYTES
 
 MESSAGE_S = 300
-"""How long a message may take to arrive: the answer to a ping waits behind it.
+"""Seconds that a message may take to arrive: the answer to a ping waits behind it.
 
 As long as an agent's first step may take by default. More would leave a stopped peer unnoticed.
 """

@@ -1,4 +1,4 @@
-"""What a peer needs to join: address, token and trusted authority, in one string; and by what."""
+"""The join string (address, token and trusted authority), and the kinds of transport."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LONGEST = 107
 
 @dataclass(frozen=True, slots=True)
 class JoinString:
-    """Where a glue listens, and what it takes to join.
+    """A glue's address, and the secrets that joining it takes.
 
     As a string, the join string, it is `reglue://HOST:PORT?token=…`, with `ca=…` if the
     glue speaks TLS: the certificate of its authority, DER in URL-safe base64, and
@@ -108,7 +108,7 @@ def socket_path(address: str) -> str | None:
 
 
 def _shown(text: str) -> str:
-    """What a message may repeat of a string that may hold a token: at most its host."""
+    """The part of a string with a token that a message may repeat: at most its host."""
     scheme, found, rest = text.rpartition("://")
     host = re.split(r"[?#/&=]", rest, maxsplit=1)[0].rpartition("@")[2]
     shown = f"{_part(scheme)}{found}{_part(host)}"

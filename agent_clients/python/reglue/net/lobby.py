@@ -1,4 +1,4 @@
-"""How a peer joins: channels, a ticket from the lobby, and what is wrong if TLS fails."""
+"""Joining: channels, a ticket from the lobby, and the explanation if TLS fails."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def hello_proof(secret: bytes, session: str, answered: int) -> bytes:
 
 
 def hello_fields(ticket: lobby_pb2.Ticket, answered: int) -> dict[str, Any]:
-    """What the hellos of all roles say; `answered` is the number of the last answered call."""
+    """Fields of the hellos of all roles; `answered` is the number of the last answered call."""
     return {
         "major": PROTOCOL_MAJOR,
         "minor": PROTOCOL_MINOR,
@@ -149,7 +149,7 @@ def join(
 def answered(
     join_string: JoinString, ask: Callable[[grpc.Channel, float], T], *, connect_timeout_s: float
 ) -> T:
-    """What a glue answers; waits up to `connect_timeout_s` for one that is not up yet.
+    """A glue's answer; waits up to `connect_timeout_s` for a glue that is not up yet.
 
     `ask` makes a call, which may be repeated, on a channel and within so many seconds. Raises as
     `join`.
@@ -201,7 +201,7 @@ def _is_near(address: str) -> bool:
 
 
 def _by_proxy(address: str) -> str:
-    """What to know if gRPC dials an address through a proxy that the environment names; or ""."""
+    """A hint if gRPC dials an address through a proxy that the environment names; else ""."""
     host = address.rpartition(":")[0]
     names = [name for name in _PROXIES if os.environ.get(name)]
     exceptions = next(filter(None, map(os.environ.get, _NO_PROXIES)), "")
@@ -239,7 +239,7 @@ _OTHER_AUTHORITY = (
 
 
 def tls_trouble(join_string: JoinString, timeout_s: float) -> WrongTls | None:
-    """What is wrong with TLS between this peer and a glue; None if nothing is.
+    """The TLS problem between this peer and a glue; None if there is none.
 
     Also None if nobody answers, or not within `timeout_s` seconds.
     """
@@ -312,7 +312,7 @@ def _of_ours(join_string: JoinString) -> WrongTls:
 
 
 def _context(authority: bytes) -> ssl.SSLContext:
-    """As gRPC's; without an authority to trust, no certificate is checked."""
+    """A context like gRPC's; without an authority to trust, no certificate is checked."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.set_alpn_protocols(["h2"])
     if authority:

@@ -1,6 +1,4 @@
-"""What a session tells its author: what happens to it, by REGLUE_LOG, and its calls, by
-REGLUE_TRACE. Lines go to the logger `reglue`, and calls to `reglue.trace`.
-"""
+"""The logger `reglue`, by REGLUE_LOG, and the logger `reglue.trace` of calls, by REGLUE_TRACE."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def archive_of(named: str) -> Iterator[AgentArchive]:
 
 
 def _files(folder: Path) -> Mapping[str, Path]:
-    """By their names in the archive, in order. Raises UsageError, OSError."""
+    """Files by their names in the archive, in order. Raises UsageError, OSError."""
     found = {}
     for at, folders, names in os.walk(folder, onerror=_fail):
         folders[:] = [each for each in folders if not _is_left_out(each)]

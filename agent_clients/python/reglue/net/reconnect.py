@@ -1,4 +1,4 @@
-"""How long a peer whose stream broke tries to come back."""
+"""The wait of a peer whose stream broke, and its tries to come back."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def was_good(*, stood_s: float, has_heard: bool) -> bool:
 
 
 class ReconnectWait:
-    """How long a peer whose stream broke tries to come back: from the end of the last good stream,
-    for `most_s` seconds.
+    """The time in which a peer whose stream broke tries to come back: `most_s` seconds from the end
+    of the last good stream.
     """
 
     def __init__(self, most_s: float) -> None:
@@ -30,7 +30,7 @@ class ReconnectWait:
         self._tries = None
 
     def pause_s(self) -> float | None:
-        """How long to wait before the next try, in seconds; None if it is too late for one."""
+        """Seconds to wait before the next try; None if it is too late for one."""
         if self._tries is None:
             self._tries = PAUSES.within(self.most_s)
         return self._tries.pause_s()

@@ -1,4 +1,4 @@
-"""What a session knows of its peer: an agent, an environment, or a benchmark program."""
+"""The part of a session that depends on its peer: an agent, an environment, or a program."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from reglue.wire.repeated_messages import (
 
 
 class Role(Protocol):
-    """How a peer introduces itself to the glue."""
+    """A peer's introduction to the glue."""
 
     role: lobby_pb2.Role
     name: str
@@ -67,7 +67,7 @@ class AgentRole:
         self._turns, self._actions = Repeats(), Repeats()
 
     def hello(self, ticket: lobby_pb2.Ticket, answered: int) -> Any:
-        """What the agent says of itself."""
+        """The agent's description of itself."""
         own = hello(self._agent, self.name)
         return agent_pb2.AgentReply(
             hello=agent_pb2.AgentHello(
@@ -97,7 +97,7 @@ class AgentRole:
         return None if spec is None else decode_repeated_turn(seq, message, at, spec, self._turns)
 
     def carry_out(self, call: Any) -> Any | None:
-        """As the agent does."""
+        """Let the agent carry it out."""
         self._agent.budget = call.budget
         return play(self._agent, call.call)
 
@@ -119,7 +119,7 @@ class EnvironmentRole:
         self._plays, self._played = Repeats(), Repeats()
 
     def hello(self, ticket: lobby_pb2.Ticket, answered: int) -> Any:
-        """What the environment says of itself."""
+        """The environment's description of itself."""
         own = environment_hello(self._environment, self.name)
         return environment_pb2.EnvironmentReply(
             hello=environment_pb2.EnvironmentHello(
@@ -142,7 +142,7 @@ class EnvironmentRole:
         return None if spec is None else decode_repeated_play(message, at, spec, self._plays)
 
     def carry_out(self, call: Any) -> Any | None:
-        """As the environment does."""
+        """Let the environment carry it out."""
         return play_environment(self._environment, call)
 
     def encode(self, seq: int, reply: Any) -> bytes:
@@ -164,19 +164,19 @@ class TracedRole:
         self._trace = trace
 
     def read(self, message: Any) -> Any:
-        """As the role does."""
+        """Begin a line of the trace, and read the message."""
         self._trace.begin(message.WhichOneof("call") or "unknown", message.ByteSize())
         return self._role.read(message)
 
     def read_repeated(self, seq: int, message: bytes, at: int) -> Any | None:
-        """As the role does; it parses the message for its name alone."""
+        """Like the role's; it parses the message for its name alone."""
         call = self._role.read_repeated(seq, message, at)
         if call is not None:
             self._trace.begin(self.calls.FromString(message).WhichOneof("call"), len(message))
         return call
 
     def encode(self, seq: int, reply: Any) -> bytes:
-        """As the role does. Unsolicited messages have no number."""
+        """Like the role's. Unsolicited messages have no number."""
         answer = self._role.encode(seq, reply)
         if seq:
             self._trace.end(len(answer))

@@ -122,7 +122,7 @@ class GlueSession:
         return True
 
     def _receive(self, timeout_s: float | None = None) -> bytes | None:
-        """What comes in next; None if nothing came in time. Raises SessionLost, Refused."""
+        """The next message; None if none came in time. Raises SessionLost, Refused."""
         try:
             return (self._stream or self._open()).receive(timeout_s)
         except StreamEnded as end:
@@ -153,7 +153,7 @@ class GlueSession:
 
 
 class _Forgotten(Exception):
-    """The glue knows the session no more; `error` is what a peer is told that joins no more."""
+    """The glue no longer knows this session; `error` is raised if the peer cannot join again."""
 
     def __init__(self, error: ReglueError) -> None:
         super().__init__(error)
@@ -295,13 +295,15 @@ class Session(GlueSession):
                 what = printable(error_text(error))
                 self._leave(self._role.encode(seq, Fault(what)), FAREWELL_S)
                 raise
+            # Before it is sent: if the stream breaks now, the glue asks again over the next one and
+            # gets this answer, and the call is not carried out twice.
             self._answered = seq
             if answer is not None:
                 self._remember(seq, answer)
                 (self._stream or self._open()).send(answer)
 
     def _receive_call(self) -> tuple[int, Any]:
-        """What the glue says for the first time. Raises SessionLost, Refused.
+        """The next call that is new, and its number. Raises SessionLost, Refused.
 
         Errors are translated here and nowhere else: a peer may have a gRPC client or
         specs of its own, and what those raise is the peer's.
@@ -330,7 +332,7 @@ class Session(GlueSession):
 
 
 def _explained(error: SessionLost, in_vain: int) -> str:
-    """Why a stream ended, and why perhaps nothing came over so many."""
+    """The reason why a stream ended, with a hint after several without a whole message."""
     if in_vain < _IN_VAIN:
         return str(error)
     return (

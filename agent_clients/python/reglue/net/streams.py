@@ -48,7 +48,7 @@ class Stream(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """How a session's streams are opened."""
+    """Opens the streams of a session, over a Unix socket or gRPC."""
 
     join_string: JoinString
     ticket: lobby_pb2.Ticket
@@ -85,7 +85,7 @@ class Route:
 
     @property
     def where(self) -> JoinString:
-        """Where the ticket says that gRPC's streams are opened."""
+        """The address for gRPC's streams, by the ticket."""
         return replace(
             self.join_string,
             address=self.ticket.address or self.join_string.address,

@@ -105,7 +105,7 @@ class _Sending:
                 time.sleep(pause_s)
 
     def _ask(self, channel: grpc.Channel, timeout_s: float) -> submission_pb2.ArchiveState:
-        """How far it is."""
+        """The server's state of the archive."""
         try:
             state: submission_pb2.ArchiveState = _stub(channel).Submit(
                 self._about, timeout=timeout_s
