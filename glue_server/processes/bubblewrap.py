@@ -21,7 +21,7 @@ _GRAPHICS = ("nvidia*", "dri", "kfd", "dxg")  # in /dev
 
 
 def shown_paths(needed: Iterable[Path], readable: Iterable[Path]) -> list[Path]:
-    """What a program sees but the system: a folder stands for all that it holds.
+    """The paths outside the system that a program sees: a folder stands for all that it holds.
 
     Folders that hold the user's home, or temporary files, are not shown because they are needed.
     """
@@ -67,7 +67,7 @@ def bubblewrap_words(
 
 
 def _system() -> list[Path]:
-    """What belongs to the machine, and holds nothing of its users."""
+    """Folders and files of the machine that hold nothing of its users."""
     return list(dict.fromkeys(_named_system()))
 
 
@@ -81,7 +81,7 @@ def _named_system() -> Iterator[Path]:
 
 
 def _devices() -> list[str]:
-    """Those that every program has, shared memory, and graphics cards."""
+    """Arguments for the devices that every program has, shared memory, and graphics cards."""
     memory = _temporary(Path("/dev/shm"), TEMPORARY_BYTES)
     words = ["--dev", "/dev", "--perms", "1777", *memory]
     for pattern in _GRAPHICS:
@@ -91,14 +91,14 @@ def _devices() -> list[str]:
 
 
 def _private_folders() -> list[Path]:
-    """Where people, and other programs, have what is theirs."""
+    """Folders with the files of people and of other programs."""
     home = Path(os.path.expanduser("~")).resolve()  # noqa: PTH111 - "~" if there is none
     folders = [Path("/tmp"), Path("/var/tmp"), Path("/run"), home]
     return [each for each in folders if each.is_dir() and each != Path("/")]
 
 
 def _places(hidden: Path, shown: Iterable[Path]) -> Iterator[Path]:
-    """Where a hidden path, or what it holds, would be seen; folders may be shown by a link."""
+    """Places at which a hidden path, or its contents, would be seen; links show folders, too."""
     real = hidden.resolve()
     if not real.exists():
         return
@@ -110,7 +110,7 @@ def _places(hidden: Path, shown: Iterable[Path]) -> Iterator[Path]:
 
 
 def within(folders: Iterable[Path], paths: Iterable[Path]) -> list[Path]:
-    """Those that are in one of the folders, or are one."""
+    """The paths that are in one of the folders, or are one."""
     return [path for path in paths if any(path.is_relative_to(each) for each in folders)]
 
 

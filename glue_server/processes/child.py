@@ -164,7 +164,7 @@ class Child(Channel[M]):
         return self._process.poll() is None
 
     def death(self, within_s: float) -> str:
-        """How it ended, in words. One that sent nothing more may take so long to exit."""
+        """Its end, in words. A process that sent nothing more may take so long to exit."""
         return death_words(self._process, within_s)
 
     def end(self, within_s: float) -> None:

@@ -89,7 +89,7 @@ def end_all(processes: Collection[subprocess.Popen[bytes]], *, within_s: float) 
 
 
 def death_words(process: subprocess.Popen[bytes], within_s: float) -> str:
-    """How a child ended that said nothing more. It may take so long to exit."""
+    """The end of a child that sent nothing more, in words. It may take so long to exit."""
     try:
         return exit_words(process.wait(within_s))
     except subprocess.TimeoutExpired:
@@ -97,7 +97,7 @@ def death_words(process: subprocess.Popen[bytes], within_s: float) -> str:
 
 
 def exit_words(code: int) -> str:
-    """How a process ended, of its exit code: negative if a signal ended it.
+    """An exit code in words; it is negative if a signal ended the process.
 
     128 and a signal's number is how sandboxes and shells tell how their program ended.
     """

@@ -87,11 +87,11 @@ _LIMITING = {
     "docker": ("{{.MemoryLimit}} {{.PidsLimit}} {{.CPUCfsQuota}}", {"true"}),
     "podman": ("{{.Host.CgroupControllers}}", {"memory", "pids", "cpu"}),
 }
-"""What to ask an engine for, and the words of one that limits all."""
+"""The question to an engine, and the words of one that limits all."""
 
 
 def lacks_engine() -> str | None:
-    """Why no container can be run here; None if one can, within limits."""
+    """The reason why no container can be run here; None if one can, within limits."""
     if (engine := container_engine()) is None:
         return "there is neither docker nor podman"
     name = Path(engine).name
@@ -168,12 +168,12 @@ def _removed_at_the_end(removal: Sequence[str]) -> Iterator[None]:
 
 
 def _in_image(environment: Mapping[str, str]) -> dict[str, str]:
-    """What makes sense there: an image has its own paths."""
+    """The variables that make sense in an image, which has its own paths."""
     kept = ("REGLUE_ADDRESS", "REGLUE_TOKEN", "REGLUE_UNIX_SOCKET_DIR")
     return {name: environment[name] for name in kept if name in environment} | {"HOME": "/tmp"}
 
 
 def _engines_own() -> dict[str, str]:
-    """What its command line finds its server by."""
+    """The variables by which the engine's command line finds its server."""
     names = ("PATH", "DOCKER_HOST", "DOCKER_CONTEXT", "XDG_RUNTIME_DIR")
     return {name: os.environ[name] for name in names if name in os.environ}

@@ -40,7 +40,7 @@ class ContainerMeter:
         self._thread.join()
 
     def used(self) -> Used | None:
-        """By now, or when it was seen last; None if it never was."""
+        """The use by now, or when it was seen last; None if it never was."""
         self._look()
         if self._processor_s is None or self._peak is None:
             return None
@@ -68,7 +68,7 @@ class ContainerMeter:
                 self._peak = max(self._peak or 0, int(peak))
 
     def _first(self, files: dict[str, Callable[[str], float]]) -> float | None:
-        """What the first of these files says that says it."""
+        """The value in the first of these files that can be read; None if none can."""
         for name, read in files.items():
             for group in self._groups:
                 with contextlib.suppress(OSError, ValueError):  # gone, or of the other version

@@ -1,4 +1,4 @@
-"""How this process stops: a signal or its parent says so, and what may be interrupted then ends.
+"""Stopping this process: by a signal, or by its parent; interruptible work then ends.
 
 Within `interruptible` a signal raises KeyboardInterrupt in the main thread at once, and every wait
 of another thread raises it soon: see `next_look_s`. In the other lines of `uninterrupted` nothing
@@ -23,7 +23,7 @@ from reglue.errors import is_interrupt
 from reglue.tracebacks import authors_place
 
 CLOSING_S = 1.4
-"""How long all that closes after Ctrl-C may take together."""
+"""Seconds that everything that closes after Ctrl-C may take together."""
 
 _LOOK_S = 0.2  # how often a wait looks whether it is to stop
 
@@ -32,9 +32,9 @@ _LOOK_S = 0.2  # how often a wait looks whether it is to stop
 def uninterrupted(*, then_raise: bool = True) -> Iterator[None]:
     """Let some lines finish: a Ctrl-C that comes meanwhile is raised after them.
 
-    With `then_raise` false it is forgotten: for the last lines of something that is
-    ending anyway. Within other such lines it is left to those, and within `interruptible` it is
-    raised in any case. An error of the lines themselves goes first.
+    With `then_raise` false it is forgotten: for the last lines of something that is ending anyway.
+    Nested in such a block, the outer one raises it. Within `interruptible` it is raised in any
+    case. An error of the lines themselves goes first.
     """
     before, _here.may_stop = _here.may_stop, False
     try:
@@ -49,13 +49,13 @@ def uninterrupted(*, then_raise: bool = True) -> Iterator[None]:
 
 
 def interruptible(function: Callable[[], None]) -> bool:
-    """Call `function`, and let Ctrl-C or `stop_play` end it alone; whether they did.
+    """Call `function`, and let Ctrl-C or `stop_play` end it alone. Returns True if they did.
 
-    The main thread calls it within `uninterrupted`, or ignores SIGINT. What comes after the
-    first Ctrl-C that ended it is forgotten: there is no line at which a second one could do harm.
-    One that `function` swallowed is raised again by the next, or by a wait. An error that Ctrl-C
-    led to counts as Ctrl-C: raised within a lock's own lines, it ends as their error. An error
-    after a KeyboardInterrupt without a signal is raised: see raise_stop.
+    The main thread calls it within `uninterrupted`, or ignores SIGINT. After the Ctrl-C that ended
+    it a second one is ignored, so it cannot hit the clean-up. If `function` swallows a Ctrl-C, the
+    next one is raised, or a wait raises it again. An error that Ctrl-C led to counts as Ctrl-C:
+    raised within a lock's own lines, it ends as their error. An error after a KeyboardInterrupt
+    without a signal is raised: see raise_stop.
     """
     before = _here.may_stop
     try:
@@ -135,7 +135,7 @@ def check_stop() -> None:
 
 
 def next_look_s(left_s: float) -> float:
-    """How long a wait may sleep before it comes here again, seconds; at most `left_s`.
+    """Seconds that a wait may sleep before it calls this again; at most `left_s`.
 
     Raises KeyboardInterrupt: see check_stop. Signals wake the main thread alone, and some waits
     have no descriptor that could be polled beside another.
@@ -157,7 +157,7 @@ def wait_for_interrupt() -> NoReturn:
 
 
 def hurried(most_s: float) -> float:
-    """How long a part that closes may take: `most_s`, or what Ctrl-C has left of CLOSING_S."""
+    """Seconds that a part that closes may take: `most_s`, or the rest of CLOSING_S after Ctrl-C."""
     return max(0.0, min(most_s, _stop.closed_by - time.monotonic()))
 
 
@@ -207,7 +207,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 class _Here(threading.local):
-    """What the present thread is doing."""
+    """The state of the present thread."""
 
     may_stop = False  # it is within `interruptible`
     was_interrupted = False  # and that was ended, since `raising_interrupts` began
@@ -218,7 +218,7 @@ _here = _Here()
 
 
 class _Stop:
-    """Whether this process is to stop, and by when all is to be over."""
+    """The request to stop this process, and the time by which all is to be over."""
 
     is_for_good = False  # its parent says so
     holds_signals = False  # it is within `uninterrupted`
@@ -233,7 +233,7 @@ class _Stop:
         self.forget_signals()
 
     def forget_signals(self) -> None:
-        """As if none had come."""
+        """Forget the signals that came."""
         self.by_signal = False
         self.closed_by = math.inf  # when what closes is to be over, monotonic seconds
 
@@ -258,7 +258,7 @@ def _holding_signals(*, then_raise: bool) -> Iterator[None]:
     _stop.begin(ignores=before is signal.SIG_IGN)
     if isinstance(sys.exception(), KeyboardInterrupt):  # which is why it closes
         _stop.closed_by = time.monotonic() + CLOSING_S
-    try:
+    try:  # from here on: a signal between the two lines is raised, and the handler put back
         _stop.holds_signals = True
         signal.signal(signal.SIGINT, _stop.hear)
         yield

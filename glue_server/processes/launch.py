@@ -1,4 +1,4 @@
-"""How to start a program, in whatever sandbox."""
+"""The start of a program, in whatever sandbox."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from reglue.net.join_string import LOBBY, join_string, split_address
 Isolation: TypeAlias = Literal["none", "user", "bubblewrap", "container"]
 
 Told: TypeAlias = Callable[[int | None], str]
-"""What a sandbox knows of its program's end; empty: nothing. Its argument is the exit code of the
-command that was started, None where that was ended here. Raises ContainerEngineFailed.
+"""Returns a sandbox's explanation of its program's end; empty: it has none. Its argument is the
+exit code of the command that was started, None where that was ended here. Raises
+ContainerEngineFailed.
 """
 
 _PROBE_S = 20.0
@@ -25,7 +26,7 @@ _FIRST_UID, _UIDS = 0x7000_0000, 0x0F00_0000  # nobody's, by any distribution's 
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """What a program has used of the machine."""
+    """A program's use of the machine."""
 
     processor_s: float  # of all its processes
     peak_memory_bytes: int  # at once, with what is cached of its files
@@ -33,7 +34,7 @@ class Used:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Of a program in bubblewrap, and of a container, which alone limits processors and /tmp."""
+    """Limits of a program in bubblewrap, or of a container, which alone limits CPUs and /tmp."""
 
     memory_bytes: int = 8 * 2**30  # of a container in all, of each process in bubblewrap
     processes: int = 1024  # threads count
@@ -47,7 +48,7 @@ USUAL = Limits()
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """How to start a program, and the files of this machine that concern it."""
+    """The command of a program, and the files of this machine that concern it."""
 
     command: Sequence[str]  # empty: what a container's image names
     environment: Mapping[str, str]
@@ -79,7 +80,7 @@ class Sandbox(Protocol):
         """Its name in results."""
 
     def lacks(self, launch: Launch) -> str | None:
-        """Why the program cannot run this way here; None if it can."""
+        """The reason why the program cannot run this way here; None if it can."""
 
     def enclosed(self, launch: Launch) -> AbstractContextManager[Launch]:
         """The launch in this sandbox; the program ends with the context."""
@@ -97,7 +98,7 @@ def tried(
     within_s: float = _PROBE_S,
     environment: Mapping[str, str] | None = None,
 ) -> tuple[str | None, str]:
-    """Why it does not work here, None if it does; and what it prints."""
+    """The reason why a command does not work here, None if it does; and its output."""
     try:
         done = subprocess.run(
             words, capture_output=True, text=True, timeout=within_s, env=environment, check=False

@@ -31,7 +31,7 @@ from typing import (
 )
 
 LENGTHS = struct.Struct(">II")
-"""Of a message's head and body."""
+"""The lengths of a message's head and body."""
 
 M = TypeVar("M")
 
@@ -116,7 +116,7 @@ secret."""
 
 @cache
 def _values(kind: type) -> Callable[[Any], Sequence[Any]]:
-    """What reads the values of a dataclass's fields, in their order."""
+    """A function that reads the values of a dataclass's fields, in their order."""
     names = _names(kind)
     if len(names) < 2:
         return lambda value: [getattr(value, name) for name in names]
@@ -129,7 +129,7 @@ def _names(kind: type) -> tuple[str, ...]:
 
 @cache
 def _reader(kind: Any) -> _Reader:
-    """What reads values of a type. Raises TypeError for one that no message may have."""
+    """A function that reads values of a type. Raises TypeError for one that no message may have."""
     origin, of = get_origin(kind), get_args(kind)
     if kind is Any:
         return lambda value, _: value

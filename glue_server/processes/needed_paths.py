@@ -1,4 +1,4 @@
-"""What a program must read to run."""
+"""The files that a program must read to run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_LINKS = 40  # as Linux
 
 
 def needed_paths(command: Sequence[str], environment: Mapping[str, str], folder: str) -> list[Path]:
-    """What it names, and what this Python reads if it runs that."""
+    """The paths that a command names, and those of this Python if it is the command."""
     named = named_paths(command, environment, folder)
     return [*named, *_python_paths()] if command[0] == sys.executable else named
 
@@ -44,7 +44,7 @@ def named_paths(command: Sequence[str], environment: Mapping[str, str], folder: 
 
 
 def _python_paths() -> list[Path]:
-    """What this Python reads."""
+    """The paths that this Python reads."""
     found = [*map(Path, [sys.prefix, sys.base_prefix, *filter(None, sys.path)])]
     found += _of_program(Path(sys.executable), {})
     return [path for path in found if path.exists()]
@@ -72,7 +72,7 @@ def _links(file: Path) -> Iterator[Path]:
 
 
 def _interpreter(file: Path, environment: Mapping[str, str]) -> Path | None:
-    """What a script names in its first line."""
+    """The interpreter in the first line of a script."""
     with file.open("rb") as script:
         first = script.readline(256).decode(errors="replace")
     words = first.removeprefix("#!").split() if first.startswith("#!") else []

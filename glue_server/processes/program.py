@@ -73,7 +73,7 @@ class ProgramProcess:
         return None if code is None or code < 0 or self._sent else code
 
     def ended(self) -> str | None:
-        """How it ended, in words; None while it runs."""
+        """Its end, in words; None while it runs."""
         match self._process.poll():
             case None:
                 return None
@@ -146,7 +146,7 @@ def _is_needed(name: str) -> bool:
 
 
 LIMIT_BYTES = 64 * 2**20
-"""Of a log; further output is dropped."""
+"""The most bytes of a log; further output is dropped."""
 
 _PIPE_BYTES = 2**20  # at most in a pipe, so that one read empties it (pipe-max-size)
 _TAIL_BYTES = 8000  # kept at hand, to be told
@@ -184,6 +184,7 @@ class ProgramLog:
         """Copy what is there, and wait for no more: its children may have the pipe still."""
         if self._reader < 0:
             return
+        # The thread first: a descriptor that is closed under it may by then be another file's.
         os.close(self._rope)
         self._thread.join()
         self._drain()

@@ -184,7 +184,7 @@ def _as_user(uid: int) -> list[str]:
 
 
 def _limited_to(limits: Limits) -> list[str]:
-    """Of memory that a process writes to, and of processes; none is raised.
+    """The command that limits memory to which a process writes, and processes; no limit is raised.
 
     What it only reserves does not count, as drivers of graphics cards and Julia reserve much.
     """
@@ -207,7 +207,7 @@ def _end_all_of(uid: int) -> None:
 
 
 def _closed_to_others(launch: Launch, is_seen: Callable[[Path], bool]) -> str | None:
-    """What another user could not read of the files that the command names; None if all."""
+    """The command's file that another user could not read, with advice; None if all can be read."""
     path_alone = {"PATH": launch.environment.get("PATH", "")}  # not all that is set is needed
     for path in named_paths(launch.command, path_alone, launch.folder):
         if path == Path(launch.folder) or within(launch.hidden, [path]):
