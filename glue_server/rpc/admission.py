@@ -1,4 +1,4 @@
-"""Who may join: tokens, tickets and places."""
+"""Admission: tokens, tickets and places."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ ROLES: Mapping[int, str] = {
 
 
 class Greeting(Protocol):
-    """What the hellos of all roles have."""
+    """The common fields of the hellos of all roles."""
 
     major: int
     session: str
@@ -61,7 +61,7 @@ class Greeting(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What each ticket says."""
+    """Terms of a role's tickets."""
 
     max_message_bytes: int
     reconnect_window_s: float = 0.0  # how long a peer whose stream broke may take to come back
@@ -197,7 +197,7 @@ class Lobby:
             self._check_free(role)
             places = self._places[role]
             peer = places.make_session(hello, places.terms)
-            _attach(peer, hello, connection)
+            _attach(peer, hello, connection)  # before it has the place: it may be denied
             issued.peer = peer
             places.taken.append(peer)
             places.arrivals.append(peer)
@@ -232,7 +232,7 @@ class Lobby:
         """Say farewell to the peers that are still here."""
         with self._lock:
             peers = [peer for places in self._places.values() for peer in places.taken]
-        for peer in peers:
+        for peer in peers:  # without the lock: a farewell may wait for a slow peer
             peer.close(reason)
 
     def _check_free(self, role: str) -> None:
@@ -302,7 +302,7 @@ class PrivateLobby(Lobby):
     def close(self, reason: str = "the run is over") -> None:
         """Admit no more peers, and say farewell; those that `next` has not returned hear it."""
         with self._lock:
-            self._shut = reason
+            self._shut = reason  # first, so that nobody is admitted after the farewells
         super().close(reason)
 
 
@@ -318,7 +318,7 @@ def role_of(request: lobby_pb2.JoinRequest) -> str:
 
 
 def client_of(request: lobby_pb2.JoinRequest) -> str:
-    """Who asks, by the name of its own; a request without one is another client's."""
+    """The client's own name; a request without one gets a new name."""
     return request.client[:_CLIENT] or secrets.token_hex(16)
 
 

@@ -28,11 +28,12 @@ class PeerStopped(ConnectionEnded):
 
 
 class Connection(Protocol):
-    """What goes out over one stream. A session that reconnects gets a new one."""
+    """The outgoing side of one stream. A session that reconnects gets a new one."""
 
     def put(self, message: bytes) -> None:
-        """Send a message. Never waits for long, and says nothing if it cannot be sent: that
-        the stream broke is seen by its reader.
+        """Send a message.
+
+        Does not block for long. Send errors are ignored: the reader reports a broken stream.
         """
 
     def end(self) -> None:
@@ -46,11 +47,9 @@ class GrpcConnection:
         self._queue: SimpleQueue[bytes | None] = SimpleQueue()
 
     def put(self, message: bytes) -> None:
-        """Send a message."""
         self._queue.put(message)
 
     def end(self) -> None:
-        """End the stream behind what was put."""
         self._queue.put(None)
 
     def __iter__(self) -> Iterator[bytes]:
@@ -60,7 +59,7 @@ class GrpcConnection:
 log = logging.getLogger("reglue")
 
 ALONE_S = 0.002
-"""How long a task that begins may have to wait for one that is alone so far."""
+"""Seconds that a new task may have to wait for one that is alone so far."""
 
 STOPPED_S = 20.0  # how long a peer's program may be stopped; over gRPC: MESSAGE_S
 _LOOK_S = 2.0  # how often it is looked at
@@ -69,7 +68,7 @@ _LAST_S = 2.0  # how long what is left to send may take once it has ended
 
 
 class UnixConnection:
-    """What goes out over a Unix socket, and what comes in.
+    """A Unix socket, whose messages go out and come in whole.
 
     Messages are kept until `begin`. What the peer does not read at once is sent by a
     thread that is started then, so that the driver never waits for a peer that does not read.
@@ -98,7 +97,6 @@ class UnixConnection:
                 self._finish()
 
     def put(self, message: bytes) -> None:
-        """Send a message."""
         with self._sending:
             if self._has_ended:
                 return
@@ -140,7 +138,7 @@ class UnixConnection:
             self._reading.release()
 
     def parsed(self, message: bytes) -> Any:
-        """What came, as protobuf reads it. Raises ConnectionEnded."""
+        """A message as protobuf reads it. Raises ConnectionEnded."""
         try:
             return self._kind.FromString(message)
         except DecodeError as error:
@@ -156,7 +154,7 @@ class UnixConnection:
         return self._unix_socket.holds_message
 
     def _receive_in_task(self, loop: EventLoop, timeout_s: float) -> bytes | None:
-        """As of UnixSocket; other tasks go on meanwhile."""
+        """Like UnixSocket's `receive`; other tasks go on meanwhile."""
         # With a single task, skip the event loop: it would add 10 % to a light step.
         first_s = min(timeout_s, ALONE_S) if loop.is_alone or self.holds_message else 0.0
         message = self._unix_socket.receive(first_s) if first_s else None
@@ -204,6 +202,7 @@ class UnixConnection:
 
     def _close(self) -> None:
         self._unix_socket.shut()  # wakes its reader
+        # Closed once nobody reads it: the descriptor may be another file's at once.
         with self._reading:
             self._unix_socket.close()
 
@@ -253,7 +252,8 @@ class _Pusher:
 
 
 class Wakeup:
-    """A descriptor that tells a driver when to look, whatever carries its peer's messages.
+    """A pollable descriptor that is readable when a message may be waiting, for gRPC and Unix
+    sockets alike.
 
     Readable after `set`, or when something has come over the watched Unix socket.
     """

@@ -26,7 +26,7 @@ from reglue.net.grpc_settings import grpc
 log = logging.getLogger("reglue")
 
 MESSAGE_S = 3.0
-"""How long the message of a unary call may take to come."""
+"""Seconds that the message of a unary call may take to come."""
 
 _CALLS = 512  # threads for unknown callers
 _SESSIONS = 512  # threads for the streams of one role
@@ -43,7 +43,7 @@ _OURS = "our own failure: it is in the host's log"
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who calls."""
+    """The client of a call."""
 
     address: str  # as gRPC writes it, without its port
     certified: str = ""  # the common name in the certificate that it showed; empty: it showed none
@@ -71,7 +71,7 @@ class Sessions(Protocol):
     def carry(
         self, session: str, messages: Iterator[bytes], context: grpc.ServicerContext
     ) -> Iterator[Any]:
-        """What goes out over one stream of a session. Raises Denied."""
+        """The outgoing messages of one stream of a session. Raises Denied."""
 
 
 class Handlers(grpc.GenericRpcHandler):

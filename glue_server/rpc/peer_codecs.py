@@ -1,4 +1,4 @@
-"""How calls to an agent and to an environment are encoded, and their answers decoded."""
+"""Codecs of calls to an agent and to an environment, and of their answers."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ from reglue.wire.sizes import check_size
 
 
 class Codec(Protocol):
-    """How one role's calls, Refusal and Farewell are encoded, and its answers decoded."""
+    """Encodes one role's calls, Refusal and Farewell, and decodes its answers."""
 
     def encode(self, seq: int, call: Any, budget: Budget) -> bytes:
         """The message of a call. Raises UsageError for one that is too large."""
@@ -114,13 +114,11 @@ class AgentCodec:
         return reply
 
     def decode_repeated(self, message: bytes, at: int, call: Call) -> Actions | None:
-        """Actions."""
         if self._spec is None or not isinstance(call, Turn):
             return None
         return decode_repeated_actions(message, at, _rows(call), self._spec, self._actions)
 
     def timed_out(self, timeout_s: float) -> ReglueError:
-        """AgentTimeout."""
         return AgentTimeout.after(timeout_s)
 
 
@@ -169,7 +167,6 @@ class EnvironmentCodec:
         return reply
 
     def decode_repeated(self, message: bytes, at: int, call: EnvironmentCall) -> Played | None:
-        """Played."""
         if self._spec is None or not isinstance(call, Play):
             return None
         played = decode_repeated_played(message, at, call, self._spec, self._played)
@@ -185,14 +182,13 @@ class EnvironmentCodec:
         return replace(played, faults=faults, outside=domains.outside_last)
 
     def timed_out(self, timeout_s: float) -> ReglueError:
-        """EnvironmentTimeout."""
         return EnvironmentTimeout(
             f"the environment did not answer within {timeout_s:g} s (environment timeout)"
         )
 
 
 def _rows(turn: Turn) -> int:
-    """How many rows want an action."""
+    """The number of rows that want an action."""
     return len(turn.steps.slots) + len(turn.starts.slots)
 
 

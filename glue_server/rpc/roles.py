@@ -69,4 +69,4 @@ SERVICES: Mapping[str, Service] = {
     "environment": Service(environment_pb2.EnvironmentReply, _environment),
     "experiment": Service(experiment_pb2.ExperimentCall, _experiment),
 }
-"""By role, as in `Lobby`."""
+"""Services by role, as in `Lobby`."""

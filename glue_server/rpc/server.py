@@ -154,7 +154,7 @@ class Listener:
 
 
 def _connections() -> int:
-    """How many at a time: half of the descriptors are left for the files of this process."""
+    """The most connections at once: half of the descriptors are left for this process's files."""
     most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return _CONNECTIONS if most == resource.RLIM_INFINITY else min(_CONNECTIONS, most // 2)
 
@@ -258,7 +258,7 @@ class GlueServer(Listener):
 
     def close(self) -> None:
         """Say farewell to the peers that are here, let streams send what is left, then stop."""
-        self._lobbies.close()
+        self._lobbies.close()  # first: its farewells need the streams
         self._close_unix_listener()
         super().close()
 

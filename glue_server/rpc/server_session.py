@@ -59,7 +59,7 @@ class Repeated:
 
 
 class PeerSession(ABC):
-    """What the sessions of all roles share: streams that come and go, and what came in.
+    """The common part of all roles' sessions: streams that come and go, and an inbox.
 
     Threads read the streams of gRPC and call `attach`, `arrived` and `broke`. The driver's own
     thread reads a Unix socket, while it waits.
@@ -108,7 +108,7 @@ class PeerSession(ABC):
 
     @property
     def reconnect_window_s(self) -> float:
-        """How long a peer whose stream broke may take to come back."""
+        """Seconds that a peer whose stream broke may take to come back."""
         return self._reconnect_window_s
 
     def attach(self, answered: int, connection: Connection) -> str | None:
@@ -124,6 +124,7 @@ class PeerSession(ABC):
                 return FORGOTTEN
             self._change(connection)
             self._was_away_s, self._broken_at = self._away_s(), None
+            # Under the lock: a new message must not overtake what the peer has missed.
             self._resume(connection)
             if not is_first:  # the driver may wait
                 self._hand_over(None)
@@ -197,7 +198,7 @@ class PeerSession(ABC):
         """Put the farewell, if there is a stream for it."""
 
     def _receive(self, timeout_s: float) -> Any | None:
-        """What comes in next, `waited_s` ago; None: nothing in time, or the stream has changed."""
+        """The next message, `waited_s` after it came; None: none in time, or another stream."""
         self.waited_s, connection = 0.0, self._connection
         try:
             if isinstance(connection, UnixConnection) and self._inbox.empty():
@@ -212,7 +213,7 @@ class PeerSession(ABC):
                 self._show_inbox()
 
     def _receive_inbox(self, timeout_s: float) -> tuple[Any | None, float]:
-        """What threads have handed over; in a task, others go on meanwhile. Raises Empty."""
+        """The next message that threads have handed over; a task lets others run. Raises Empty."""
         if (loop := EventLoop.current()) is None:
             return self._inbox.get(timeout=timeout_s)
         until = time.monotonic() + timeout_s
@@ -228,7 +229,7 @@ class PeerSession(ABC):
             self._task = None
 
     def _read(self, connection: UnixConnection, timeout_s: float) -> Any | None:
-        """What comes over a Unix socket, if it is wanted; None: nothing in time, or soon."""
+        """The next wanted message of a Unix socket; None: nothing in time, or soon."""
         try:
             if (content := connection.take(timeout_s)) is None:
                 return None
@@ -275,12 +276,12 @@ class PeerSession(ABC):
             old.end()
 
     def _away_s(self) -> float:
-        """As `away_s`, the lock being held."""
+        """Like `away_s`, the lock being held."""
         away_s = 0.0 if self._broken_at is None else time.monotonic() - self._broken_at
         return self._was_away_s + away_s
 
     def _gone_at(self) -> float:
-        """When the peer has left for good, monotonic seconds, unless it comes back before."""
+        """Monotonic seconds at which the peer has left for good, unless it comes back before."""
         broken_at = self._broken_at  # once: threads change it
         if self._is_lost:
             return -math.inf

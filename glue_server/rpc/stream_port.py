@@ -71,7 +71,7 @@ class StreamPort(PeerSession):
 
     @property
     def owed(self) -> int:
-        """How many calls were not answered in time, nor since."""
+        """The number of calls that were not answered in time, nor since."""
         return len(self._late)
 
     @property
@@ -81,7 +81,7 @@ class StreamPort(PeerSession):
 
     @property
     def why_gone(self) -> str:
-        """Why the peer has left, without words of its own: they may contain secrets."""
+        """The reason why the peer left, without words of its own: they may contain secrets."""
         was_interrupted = self._fault == INTERRUPTED
         return f"the {self._codec.peer} {'was interrupted' if was_interrupted else 'is lost'}"
 

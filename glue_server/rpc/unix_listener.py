@@ -65,6 +65,7 @@ class UnixListener:
 
     def close(self) -> None:
         """Admit no more peers, and remove the folder."""
+        # The thread first: it alone uses the selector and the pending peers.
         self._closer.close()
         self._thread.join()
         for peer in list(self._pending):
@@ -132,6 +133,7 @@ class UnixListener:
         peer.unix_socket.allow(HUB_MESSAGE_BYTES)
         connection = UnixConnection(peer.unix_socket, kind, peer.role)
         lobby = self._lobbies.of(first.hello.session)
+        # The connection keeps what the session sends, so that the welcome is the first message.
         lobby.admit(first.hello.session, peer.role, first.hello, connection)
         welcome = lobby_pb2.UnixSocketWelcome(proof=lobby.unix_socket_proof(first.hello))
         connection.begin(welcome.SerializeToString())
@@ -233,7 +235,7 @@ def _listening(path: str, mode: int) -> socket.socket:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         listener.bind(path)
-        Path(path).chmod(mode)
+        Path(path).chmod(mode)  # before it listens: nobody connects by the umask's rights
         listener.listen(_BACKLOG)
         listener.setblocking(False)
     except OSError as error:

@@ -79,7 +79,8 @@ class AgentGateway(Listener):
         self._links: dict[str, RunLink] = {}  # by entry
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
-        self._telling = threading.Lock()  # entries are told of one thing at a time
+        # Entries are told of one thing at a time. Taken before `_lock`, never within it.
+        self._telling = threading.Lock()
         self._closed = False
         self._why_drained = ""
         archive_calls = ArchiveCalls(archives, self._limits, self._noise)
@@ -303,7 +304,7 @@ class AgentGateway(Listener):
         ticket: lobby_pb2.Ticket,
         hello: Any,
     ) -> Generator[bytes, None, bool]:
-        """What the run sends; returns whether that was all.
+        """The run's messages; returns whether those were all.
 
         If its process has ended, what comes next is told: another process, or the end. Raises
         Denied.
@@ -336,7 +337,7 @@ class AgentGateway(Listener):
             session.gone_at = -math.inf
 
     def _until(self) -> float:
-        """When an agent that leaves now is given up."""
+        """The time at which an agent that leaves now is given up."""
         return time.monotonic() + self._window_s
 
     def _watch(self) -> None:

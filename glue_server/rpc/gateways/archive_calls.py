@@ -31,7 +31,7 @@ class ArchivePart:
 
 @dataclass(frozen=True, slots=True)
 class ArchiveState:
-    """How far an archive is."""
+    """The progress of an archive."""
 
     received: int  # bytes
     submission: str = ""  # once it was checked and entered

@@ -1,4 +1,4 @@
-"""What agents enter at the gateway of a queue, and how they are refused."""
+"""The entries of agents at the gateway of a queue, and their refusals."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Kind: TypeAlias = Literal["token", "entry", "later", "again"]
 
 
 class EntryRefused(Exception):
-    """Why a team's agent may not enter, in words for the team.
+    """The reason why a team's agent may not enter, in words for the team.
 
     `kind` says what is wrong: its `token`; the `entry`, so that it will not do to try again; or
     nothing, so that it may try again `later`, or hand its archive in `again` from the beginning.
@@ -33,7 +33,7 @@ CODES = {
 
 
 class Entries(Protocol):
-    """What agents enter: a competition's submissions. Calls come one at a time."""
+    """Entries of agents: a competition's submissions. Calls come one at a time."""
 
     def enter(self, token: str, name: str, caller: Caller) -> str:
         """The id of the submission called `name`, of the token's team. Raises EntryRefused."""

@@ -1,4 +1,4 @@
-"""How often somebody may try to join: of each address, and with each token."""
+"""Limits on the rate of joins, for each address and each token."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _too_many(whose: str) -> Denied:
 
 
 def _network(address: str) -> str:
-    """What one household has: an IPv4 address, or an IPv6 network."""
+    """The addresses of one household: an IPv4 address, or an IPv6 network."""
     try:
         known = ipaddress.ip_address(address)
     except ValueError:

@@ -17,7 +17,7 @@ from reglue.version import PROTOCOL_MAJOR
 log = logging.getLogger("reglue")
 
 JOIN_S = 3.0
-"""How long a run may take to answer one Join; then it is asked again."""
+"""Seconds that a run may take to answer one Join; then it is asked again."""
 
 _SILENT = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
 _FULL_OR_GONE = (grpc.StatusCode.ALREADY_EXISTS, grpc.StatusCode.CANCELLED)

@@ -28,7 +28,7 @@ End: TypeAlias = Denied | str
 """A refusal, or the words of a farewell."""
 
 Step: TypeAlias = RunLink | End | bytes | None
-"""What comes next: a run, the end, a message of an agent that should wait; None: it is gone."""
+"""The next event: a run, the end, a message of an agent that should wait; None: it is gone."""
 
 
 class WaitingStream:
@@ -84,7 +84,7 @@ class WaitingStream:
             self._carried.cancel()
 
     def carry(self, link: RunLink, ticket: lobby_pb2.Ticket, hello: Any) -> Iterator[bytes]:
-        """What the run sends. Raises Denied, grpc.RpcError."""
+        """The run's messages. Raises Denied, grpc.RpcError."""
         own = agent_pb2.AgentReply()
         own.CopyFrom(hello)
         own.hello.session = ticket.session

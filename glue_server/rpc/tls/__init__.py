@@ -1,1 +1,1 @@
-"""What a server shows over TLS, and the authorities that sign it."""
+"""The certificates of servers over TLS, and the authorities that sign them."""

@@ -25,7 +25,7 @@ TLS_NAME = "reglue"
 """The name in the certificates of a private authority, whatever the address."""
 
 VALID = timedelta(days=365)
-"""How long a new certificate is valid."""
+"""The validity of a new certificate."""
 
 _PEM, _DER = serialization.Encoding.PEM, serialization.Encoding.DER
 _SKEW = timedelta(days=1)  # how far the clocks of peers may be behind

@@ -1,4 +1,4 @@
-"""What a server shows over TLS, in a module that does without the package cryptography."""
+"""A server's certificate for TLS, in a module that does without the package cryptography."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class ServerTls:
-    """What a glue shows, and the authority that peers trust."""
+    """The certificates that a glue shows, and the authority that peers trust."""
 
     chain: bytes  # PEM: the server's certificate, then those that lead to the authority
     key: bytes = field(repr=False)  # PEM, of the first certificate

@@ -1,4 +1,4 @@
-"""Whether a server speaks TLS, and with which certificate."""
+"""The choice of TLS for a server, and of its certificate."""
 
 from __future__ import annotations
 
