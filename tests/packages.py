@@ -50,7 +50,7 @@ from dataclasses import replace
 
 from pydantic import BaseModel
 
-from reglue_bench.measures.success import SUCCESS
+from reglue_bench.measures.measures import SUCCESS
 from reglue_bench.procedures import MultiTask
 from reglue_bench.plots.figures import Axis, Figure, Line, colour, rows
 from reglue_bench.plots.views import Plot, Table

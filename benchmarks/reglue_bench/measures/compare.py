@@ -16,12 +16,12 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 
 from reglue.errors import UsageError
-from reglue_bench.float_range import FloatArray, unit_of, within
-from reglue_bench.results.result import Result, Units
-from reglue_bench.statistics import Inference, Interval
+from reglue_bench.float_range import FloatArray, mean, unit_of, within
+from reglue_bench.results.result import Result
+from reglue_bench.statistics import Inference, Interval, averaged_by_goal
 
-Goal: TypeAlias = tuple[str, int]  # task, variant
-Cell: TypeAlias = tuple[str, int, int, int]  # a goal, and two numbers that name one of its episodes
+Key: TypeAlias = tuple[int, int, int]
+"""A unit of a task: its variant, its number or seed, and its place among those of the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,7 @@ def compare(run: Result, reference: Result) -> Difference:
     since run k of either begins with the same seed; valid whether or not a shared seed makes runs
     alike. The probability of improvement is over all pairs of a unit of one and one of the other.
     """
-    return compare_units(units_of(run), units_of(reference))
+    return compare_units(Units(run), Units(reference))
 
 
 def compare_all(results: Sequence[Result]) -> dict[tuple[int, int], Difference]:
@@ -70,12 +70,7 @@ def compare_all(results: Sequence[Result]) -> dict[tuple[int, int], Difference]:
 
     Raises UsageError for a result whose episodes are needed and not there.
     """
-    return over_pairs([units_of(result) for result in results], compare_units)
-
-
-def units_of(result: Result) -> Units:
-    """The scores of a run's units. Raises UsageError if there is no ledger."""
-    return Units(result, result.measure.read(result))
+    return over_pairs([Units(result) for result in results], compare_units)
 
 
 def compare_units(run: Units, reference: Units) -> Difference:
@@ -83,8 +78,8 @@ def compare_units(run: Units, reference: Units) -> Difference:
     measure, other = run.result.measure, reference.result.measure
     if measure != other:
         raise UsageError(f"one run is judged by its {measure.name}, the other by its {other.name}")
-    pairs = measure.pair(run, reference)
-    unit = unit_of(*(each for pair in pairs.values() for each in pair))
+    pairs = paired([run, reference])
+    unit = unit_of(*pairs.values())
     differences = {task: ours / unit - theirs / unit for task, (ours, theirs) in pairs.items()}
     per_task = {task: float(each.mean()) for task, each in differences.items()}
     inference = measure.infer(differences)
@@ -100,6 +95,113 @@ def compare_units(run: Units, reference: Units) -> Difference:
         unlike=sum(int(np.count_nonzero(ours != theirs)) for ours, theirs in pairs.values()),
         same_plan=same_plan([run.result, reference.result]),
     ).times(unit)
+
+
+class Units:
+    """The units of a run, by which it is paired with others; they are read once."""
+
+    def __init__(self, result: Result) -> None:
+        """Raises UsageError if they are episodes, and there is no ledger."""
+        self.result = result
+        self.by_task: dict[str, dict[Key, float | None]] = {}  # see UnitScore.value
+        self.have_seeds = True
+        places: Counter[tuple[str, int, int]] = Counter()
+        for row in result.units:
+            seed = row.seed if result.measure.by_seed else None
+            goal = (row.task, row.variant, row.number if seed is None else seed)
+            self.by_task.setdefault(row.task, {})[*goal[1:], places[goal]] = row.value
+            self.have_seeds &= row.seed is not None
+            places[goal] += 1  # each run plays its cells in its own order
+        self._of_plan: dict[str, tuple[list[Key], FloatArray]] = {}
+
+    def of_plan(self, task: str) -> tuple[list[Key], FloatArray]:
+        """Its keys of a task, ascending, and the `values` of all that is planned."""
+        if task not in self._of_plan:
+            keys = sorted(self.by_task.get(task, ()))
+            planned = self.result.coverage.episodes_planned.get(task, {})
+            self._of_plan[task] = keys, self.values(task, keys, planned)
+        return self._of_plan[task]
+
+    def values(self, task: str, keys: Sequence[Key], planned: Mapping[int, int]) -> FloatArray:
+        """The values of units, and of those that it did not play of as many as are `planned`.
+
+        Those of a goal are averaged where goals are the units, or a task has several. Raises
+        UsageError if what a unit counts is not known.
+        """
+        values = self.by_task.get(task, {})
+        goals: dict[int, list[float]] = {variant: [] for variant in planned}
+        for key in keys:
+            value = values[key] if key in values else self._worst(task)
+            goals.setdefault(key[0], []).append(self._known(value))
+        for variant, count in planned.items():
+            if rest := count - len(goals[variant]):
+                goals[variant] += [self._worst(task)] * rest
+        if self.result.measure.unit == "goal":
+            return np.array([mean(of) for of in goals.values()])
+        return averaged_by_goal({task: goals})[task]
+
+    def _worst(self, task: str) -> float:
+        """What a unit counts that was not played."""
+        if self.result.measure.is_rate:
+            return 0.0
+        declared = self.result.parameters.get("worst_performance")
+        known = self._known(float(declared) if isinstance(declared, int | float) else None)
+        return min([known, *map(self._known, self.by_task.get(task, {}).values())])
+
+    def _known(self, value: float | None) -> float:
+        if value is None:
+            raise UsageError(
+                f"{self.result.agent.label} did not play every {self.result.measure.unit} to its "
+                "end, and what those are worth is not known: declare the run's worst performance"
+            )
+        return value
+
+
+def paired(runs: Sequence[Units]) -> dict[str, FloatArray]:
+    """The values of the units that runs share, by task, shape (runs, units).
+
+    On one plan all that are planned, also those that nobody has played. On different plans those
+    that all have played: the same task, variant, number (or seed) and place among the episodes of
+    these. Raises UsageError if there are none, or what one counts is not known.
+    """
+    results = [run.result for run in runs]
+    measure, planned = results[0].measure, results[0].coverage.episodes_planned
+    if len({measure.alike(result) for result in results}) > 1:
+        raise UsageError("the runs did not play and measure the same, and cannot be compared")
+    tasks = planned or runs[0].by_task
+    if same_plan(results):
+        pairs = {task: _on_one_plan(runs, task, planned.get(task, {})) for task in tasks}
+    else:
+        _check_plans_pair(runs)
+        shared = {
+            task: sorted(set.intersection(*(set(run.by_task.get(task, ())) for run in runs)))
+            for task in tasks
+        }
+        pairs = {
+            task: np.stack([run.values(task, keys, {}) for run in runs])
+            for task, keys in shared.items()
+            if keys
+        }
+    if not pairs:
+        raise UsageError(f"the runs have no {measure.unit} in common and cannot be compared")
+    return pairs
+
+
+def _on_one_plan(runs: Sequence[Units], task: str, planned: Mapping[int, int]) -> FloatArray:
+    of_plan = [run.of_plan(task) for run in runs]
+    if all(keys == of_plan[0][0] for keys, _ in of_plan):
+        return np.stack([values for _, values in of_plan])
+    keys = sorted(set().union(*(keys for keys, _ in of_plan)))
+    return np.stack([run.values(task, keys, planned) for run in runs])
+
+
+def _check_plans_pair(runs: Sequence[Units]) -> None:
+    """Check that runs of different plans can be paired. Raises UsageError."""
+    measure = runs[0].result.measure
+    if measure.by_seed and not all(run.have_seeds for run in runs):
+        raise UsageError("seeds that a secret keys are compared on one plan")
+    if not measure.is_rate and any("missing" in run.result.status_counts for run in runs):
+        raise UsageError("runs of different plans are compared once all of both is played")
 
 
 _T = TypeVar("_T")
@@ -147,72 +249,3 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def same_plan(results: Sequence[Result]) -> bool:
     """Whether all of them played one plan, and so the same cells."""
     return len({result.plan_sha256 for result in results}) == 1
-
-
-def goals_per_task(result: Result) -> dict[str, int]:
-    """The number of planned goals of each task."""
-    planned = result.coverage.episodes_planned
-    return {task: len(planned[task]) for task in result.success_rate_per_task}
-
-
-@dataclass(frozen=True, slots=True)
-class Successes:
-    """Which episodes of a run succeeded."""
-
-    cells: Mapping[Cell, bool]  # of those that were played
-    by_goal: Mapping[str, FloatArray]
-    """The success of a task's planned goals, in the order of their numbers, shape (goals,)."""
-
-
-def successes(result: Result, cells: Mapping[Cell, bool]) -> Successes:
-    """The successes of a run that played these cells; missing cells count as failures."""
-    planned = result.coverage.episodes_planned
-    won = Counter(cell[:2] for cell, success in cells.items() if success)
-    return Successes(
-        cells,
-        {
-            task: np.array(
-                [won[task, goal] / planned[task][goal] for goal in sorted(planned[task])]
-            )
-            for task in result.success_rate_per_task
-        },
-    )
-
-
-def success_by_goal(runs: Sequence[Units]) -> dict[str, dict[int, FloatArray]]:
-    """Success of every run, shape (runs,), by task and variant, of goals that were played.
-
-    On one plan every planned episode counts, and what a run misses is its failure. On
-    different plans only the cells that all have: same task, variant and repeat, and place
-    among the episodes of these. Runs of other goals or another horizon have none in common.
-    """
-    results = [run.result for run in runs]
-    if len({result.goals_sha256 for result in results}) > 1:
-        return {}  # variant 3 of one is another goal than variant 3 of the other
-    shared = same_plan(results)
-    played: list[Mapping[Cell, bool]] = [run.scores.cells for run in runs]
-    cells = set(played[0]).union(*played) if shared else set(played[0]).intersection(*played)
-    goals: dict[Goal, list[list[bool]]] = {}  # an entry an episode, in it one a run
-    for cell in sorted(cells):
-        goals.setdefault(cell[:2], []).append([each.get(cell, False) for each in played])
-    planned = results[0].coverage.episodes_planned
-    rates: dict[str, dict[int, FloatArray]] = {}
-    for (task, variant), rows in goals.items():
-        success = np.sum(rows, axis=0) / (planned[task][variant] if shared else len(rows))
-        rates.setdefault(task, {})[variant] = success
-    return {task: rates[task] for task in results[0].success_rate_per_task if task in rates}
-
-
-def paired_goal_success(runs: Sequence[Units]) -> dict[str, FloatArray]:
-    """The success on each task's goals, shape (runs, goals); a column is one goal.
-
-    On one plan every planned goal, also those that no run has played. On different plans as
-    `success_by_goal`.
-    """
-    if same_plan([run.result for run in runs]):
-        played: list[Successes] = [run.scores for run in runs]
-        return {
-            task: np.stack([each.by_goal[task] for each in played]) for task in played[0].by_goal
-        }
-    by_task = success_by_goal(runs)
-    return {task: np.stack(list(goals.values()), axis=1) for task, goals in by_task.items()}

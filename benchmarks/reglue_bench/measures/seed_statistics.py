@@ -12,10 +12,10 @@ from reglue.errors import UsageError
 from reglue_bench.float_range import FloatArray, scaled, times, unit_of, within
 from reglue_bench.measures.compare import (
     Difference,
+    Units,
     over_all_pairs,
-    paired_goal_success,
+    paired,
     same_plan,
-    units_of,
 )
 from reglue_bench.results.result import Result
 from reglue_bench.statistics import Inference, Interval, bound_of, of_mean
@@ -144,12 +144,7 @@ def scores_by_task(results: Sequence[Result]) -> dict[str, FloatArray]:
 
     Raises UsageError if returns cannot be compared.
     """
-    units = [units_of(each) for each in results]
-    measure = results[0].measure
-    if measure.is_rate:
-        return paired_goal_success(units)
-    pairs = [measure.pair(each, units[0]) for each in units]
-    return {task: np.stack([each[task][0] for each in pairs]) for task in pairs[0]}
+    return paired([Units(each) for each in results])
 
 
 def bounds(result: Result, scores: Sequence[FloatArray]) -> Interval:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from reglue_bench.formatting import count, points
-from reglue_bench.measures.compare import goals_per_task, same_plan, success_by_goal, units_of
+from reglue_bench.measures.compare import Units, paired, same_plan
 from reglue_bench.plots.figures import (
     FAILURE,
     FAULT,
@@ -68,15 +68,23 @@ def difference_map(runs: Sequence[NamedRun], place: int) -> Plot | None:
     ours, theirs = colour(place), colour(0)
     if not same_plan([run[1], reference[1]]):
         return None
-    goals = success_by_goal([units_of(run[1]), units_of(reference[1])])
-    variants = sorted({variant for each in goals.values() for variant in each})
-    tasks = list(goals)
-    shades = {
-        (variants.index(variant), y): _winner(float(rates[0] - rates[1]), ours, theirs)
-        for y, each in enumerate(goals.values())
-        for variant, rates in each.items()
+    units, planned = [Units(run[1]), Units(reference[1])], run[1].coverage.episodes_planned
+    goals = {  # that one of them has played
+        task: sorted({key[0] for each in units for key in each.by_task.get(task, ())})
+        for task in planned
     }
-    pairs = {task: np.stack(list(each.values()), axis=1) for task, each in goals.items()}
+    pairs = {
+        task: rates[:, np.isin(sorted(planned[task]), goals[task])]
+        for task, rates in paired(units).items()
+        if goals[task]
+    }
+    variants = sorted({variant for task in pairs for variant in goals[task]})
+    tasks = list(pairs)
+    shades = {
+        (variants.index(variant), y): _winner(float(one - other), ours, theirs)
+        for y, (task, rates) in enumerate(pairs.items())
+        for variant, one, other in zip(goals[task], *rates, strict=True)
+    }
     only = {task: ((r[0] > r[1]).sum(), (r[0] < r[1]).sum()) for task, r in pairs.items()}
     wins, losses = sum(w for w, _ in only.values()), sum(lost for _, lost in only.values())
     return Plot(
@@ -131,7 +139,7 @@ def _by_goal(result: Result) -> Mapping[tuple[str, int], list[EpisodeRow]]:
 def _variants(result: Result, goals: Iterable[tuple[str, int]]) -> Sequence[int]:
     """The variants that were played; if a plan counts from 0, also those never reached."""
     played = sorted({variant for _, variant in goals})
-    planned = max(goals_per_task(result).values())
+    planned = max(map(len, result.coverage.episodes_planned.values()))
     return range(planned) if not played or played[-1] < planned else played
 
 

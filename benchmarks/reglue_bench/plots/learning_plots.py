@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from reglue_bench.float_range import mean
 from reglue_bench.formatting import STATUSES, count, plural, value, values
-from reglue_bench.measures.performance import measure_text
+from reglue_bench.measures.measures import measure_text
 from reglue_bench.plots.curves import LOST, Lines, every_run, lines_of, mean_and_band, y_ends
 from reglue_bench.plots.figures import (
     NEUTRAL,

@@ -8,7 +8,7 @@ import numpy as np
 
 from reglue_bench.float_range import scaled
 from reglue_bench.formatting import count, plural, value
-from reglue_bench.measures.success import evaluated
+from reglue_bench.measures.measures import evaluated
 from reglue_bench.plots.agent_plots import PlottedAgent, plotted_agents, seeds_caption
 from reglue_bench.plots.figures import (
     NEUTRAL,

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from reglue_bench.float_range import mean, share
 from reglue_bench.formatting import count, number, plural, value, values
-from reglue_bench.measures.performance import measure_text
+from reglue_bench.measures.measures import measure_text
 from reglue_bench.plots.figures import colour
 from reglue_bench.plots.learning_plots import PlottedScore, learning_plots
 from reglue_bench.plots.views import ComparisonView, NamedRun, Plot, Track

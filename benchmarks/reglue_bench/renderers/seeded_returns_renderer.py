@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from reglue_bench.formatting import percent, percents, plural
-from reglue_bench.measures.success import evaluated
+from reglue_bench.measures.measures import evaluated
 from reglue_bench.plots.returns_plots import returns
 from reglue_bench.plots.seeds_view import with_training_seeds
 from reglue_bench.plots.tasks import per_task

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Self, TypeAlias, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 from pydantic import BaseModel, Field, JsonValue, PrivateAttr, ValidationError, field_validator
 
@@ -17,7 +17,7 @@ from reglue_bench.float_range import FloatArray
 from reglue_bench.formatting import plural, signed, value, values
 from reglue_bench.plans.plan import difference, json_difference, title_of
 from reglue_bench.procedures import PROCEDURES
-from reglue_bench.results.data_frames import frame_with_intervals
+from reglue_bench.results.data_frames import frame_of, frame_with_intervals
 from reglue_bench.results.episodes import EpisodeRow, Episodes
 from reglue_bench.results.facts import (
     AgentIdentity,
@@ -39,6 +39,7 @@ from reglue_bench.results.scores import (
     SuccessScore,
     TaskScore,
     TrainingProgress,
+    UnitScore,
 )
 from reglue_bench.results.whole_file import whole_file
 from reglue_bench.run_folder import LEDGER
@@ -171,19 +172,32 @@ class Result(BaseModel):
         judged = self.score.curves if isinstance(self.score, PerformanceScore) else ()
         return [*judged, *(self.training.curves if self.training else ())]
 
-    def to_pandas(self, table: Literal["scores", "curves"] = "scores") -> Any:
+    @property
+    def units(self) -> list[UnitScore]:
+        """A table of what a comparison pairs: a row for each judged episode that has ended, or for
+        each run of an agent that learns.
+
+        Raises UsageError if they are episodes, and there is no ledger to read them from.
+        """
+        return [*self.measure.read(self)]
+
+    def to_pandas(self, table: Literal["scores", "curves", "units"] = "scores") -> Any:
         """A table as a DataFrame. Of `scores`: task (empty: over all tasks), what, score, low and
         high of its 95 % interval (NaN: there is too little to tell), n, unit. Of `curves`: curve,
-        at, counted_in, value, low, high, n.
+        at, counted_in, value, low, high, n. Of `units`: task (empty: of an agent that learns),
+        variant, number, seed, value (NaN: what counts is not known), status.
 
-        Raises MissingExtra without pandas, and BadArgument for another table.
+        Raises MissingExtra without pandas, BadArgument for another table, and what `units` raises.
         """
         match table:
+            case "units":
+                frame = frame_of(UnitScore._fields, self.units)
+                return frame.astype({"seed": "Int64", "value": float})
             case "scores":
                 return frame_with_intervals(TaskScore, self.scores)
             case "curves":
                 return frame_with_intervals(CurvePoint, self.curves)
-        raise BadArgument(got=brief(table), wanted="'scores' or 'curves'")
+        raise BadArgument(got=brief(table), wanted="'scores', 'curves' or 'units'")
 
     def _repr_html_(self) -> str:
         """What a notebook shows of it."""
@@ -343,18 +357,6 @@ def parse_result(text: str | bytes, name: str) -> Result:
         ) from error
 
 
-Pairs: TypeAlias = Mapping[str, tuple[FloatArray, FloatArray]]
-"""By task, the scores of the units that two runs share, shape (units,) each."""
-
-
-@dataclass(frozen=True, slots=True)
-class Units:
-    """A result, and the scores of its units, which are read once."""
-
-    result: Result
-    scores: Any  # what the measure's `pair` takes
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
     """What runs are judged by.
@@ -377,8 +379,9 @@ class Measure:
     is_rate: bool = False  # 0 to 1
 
     # Of two runs.
-    read: Callable[[Result], Any]  # the scores of a run's units
-    pair: Callable[[Units, Units], Pairs]  # raises UsageError where nothing can be compared
+    read: Callable[[Result], Iterable[UnitScore]]  # the table of a run's units
+    alike: Callable[[Result], Hashable]  # equal of runs whose units can be paired
+    by_seed: bool = False  # units are paired by their environments' seeds, else by their numbers
     infer: Callable[[Mapping[str, FloatArray]], Inference]  # from differences by task
     improves: bool = True  # units are independent, so a probability of improvement is meaningful
     least_p: Callable[[int], float] = lambda _pairs: 0.0

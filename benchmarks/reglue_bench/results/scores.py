@@ -41,6 +41,17 @@ class TaskScore(NamedTuple):
         return self.unit == "goal"
 
 
+class UnitScore(NamedTuple):
+    """A row of a result's table of units: one of what two runs are paired by."""
+
+    task: str  # empty: of an agent that learns
+    variant: int  # of the task; 0 of an agent that learns
+    number: int  # of the episode, among those of its variant; or of the run
+    seed: int | None  # of the environment; None if a secret keys it
+    value: float | None  # success (0 or 1), return or performance; None: what counts is not known
+    status: str  # ok: played to its end; or the fault that ended it; missing: a run to be played
+
+
 class CurvePoint(NamedTuple):
     """A row of a result's table of curves."""
 
@@ -131,9 +142,7 @@ class ReturnScore(Record):
         return self.intervals95.mean if self.intervals95 else None
 
     def table(self, planned: Planned, name: str) -> Iterator[TaskScore]:
-        """A row of each task, and of all. Success is left out if there is none: few environments
-        report it.
-        """
+        """A row of each task, and of all; then those of success, if an episode succeeded."""
         goals, episodes = _counts(planned)
         of = (self.returns_per_task, self.mean_return, episodes, "episode")
         yield from _rows(name, *of, self.intervals95)

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from reglue.errors import UsageError
 from reglue_bench.float_range import unit_of
-from reglue_bench.measures.compare import Difference, compare_units, units_of
-from reglue_bench.results.result import Result, Units
+from reglue_bench.measures.compare import Difference, Units, compare_units
+from reglue_bench.results.result import Result
 from reglue_bench.results.whole_file import whole_file
 from reglue_bench.statistics import Z95, Interval
 from reglue_competition.ranking.scored_submissions import (
@@ -140,7 +140,7 @@ class Comparisons:
     def _read(self, play: Play, result: Result) -> Units | None:
         if play not in self._units:
             try:
-                self._units[play] = units_of(result)
+                self._units[play] = Units(result)
             except UsageError:  # its ledger is not here
                 self._units[play] = None
         return self._units[play]

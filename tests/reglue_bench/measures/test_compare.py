@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
-from itertools import combinations
 
 import numpy as np
 import pytest
@@ -13,14 +13,7 @@ from statsmodels.stats.multitest import multipletests
 
 from reglue.errors import UsageError
 from reglue_bench.float_range import FloatArray
-from reglue_bench.measures.compare import (
-    compare,
-    compare_all,
-    holm,
-    paired_goal_success,
-    success_by_goal,
-    units_of,
-)
+from reglue_bench.measures.compare import Units, compare, compare_all, holm, paired
 from reglue_bench.results.result import Result
 from tests.reglue_bench.made_results import Play, make_result
 
@@ -124,7 +117,7 @@ def test_runs_of_other_goals_are_not_paired_by_their_numbers() -> None:
 def test_runs_without_a_common_cell_are_refused() -> None:
     one = make_result(Play(tasks=["reach-v3"], plan="aa" * 32))
     other = make_result(Play(tasks=["push-v3"], plan="bb" * 32))
-    with pytest.raises(UsageError, match="no evaluation cell in common"):
+    with pytest.raises(UsageError, match="no goal in common"):
         compare(one, other)
 
 
@@ -159,7 +152,7 @@ def test_a_pairs_numbers_do_not_depend_on_what_else_is_compared() -> None:
 
 def success(*runs: Result) -> FloatArray:
     """Of reach-v3, shape (runs, goals)."""
-    return paired_goal_success([units_of(run) for run in runs])["reach-v3"]
+    return paired([Units(run) for run in runs])["reach-v3"]
 
 
 def test_episodes_of_one_goal_are_averaged_into_one_number() -> None:
@@ -183,13 +176,15 @@ def test_runs_of_one_plan_are_paired_as_goal_by_goal() -> None:
     """Whole runs, runs with faults and partial ones."""
     asked = Play(goals=8, episodes_per_goal=3, rate=0.5)
     plays = [asked, replace(asked, faulty=0.3, label="b"), replace(asked, missing=31, label="c")]
-    units = [units_of(make_result(each)) for each in plays]
-    for pair in combinations(units, 2):
-        found = paired_goal_success(pair)
-        by_goal = success_by_goal(pair)
-        assert found.keys() == by_goal.keys()
-        for task, goals in by_goal.items():
-            assert found[task].T.tolist() == [goals[goal].tolist() for goal in range(8)]
+    runs = [make_result(each) for each in plays]
+    for task, found in paired([Units(run) for run in runs]).items():
+        won = Counter(
+            (place, row.variant)
+            for place, run in enumerate(runs)
+            for row in run.episodes
+            if row.task == task and row.success
+        )
+        assert found.tolist() == [[won[place, goal] / 3 for goal in range(8)] for place in range(3)]
 
 
 def test_an_episode_that_only_one_run_played_is_the_others_failure() -> None:

@@ -12,7 +12,7 @@ from reglue_bench.results.episode_columns import COLUMNS
 from reglue_bench.results.episodes import Episodes
 from reglue_bench.results.result import Result
 from reglue_bench.results.scores import PerformanceScore
-from tests.reglue_bench.learning_results import learned
+from tests.reglue_bench.learning_results import Learned, learned
 from tests.reglue_bench.made_results import Play, make_result
 
 
@@ -37,8 +37,26 @@ def test_curves_are_a_frame_with_a_row_for_each_point() -> None:
     assert shown["at"].tolist() == score.curve.at
     assert shown.value.tolist() == score.curve.mean
     assert [*zip(shown.low, shown.high, strict=True)] == score.curve.interval95
-    with pytest.raises(BadArgument, match="'scores' or 'curves'"):
-        result.to_pandas("units")  # type: ignore[arg-type] # as a user may
+    with pytest.raises(BadArgument, match="'scores', 'curves' or 'units'"):
+        result.to_pandas("goals")  # type: ignore[arg-type] # as a user may
+
+
+def test_units_are_a_frame_with_a_row_for_each_episode_that_is_judged() -> None:
+    result = make_result(Play(tasks=["a", "b"], goals=4, rate_before=0.5, faulty=0.5))
+    frame = result.to_pandas("units")
+    assert [*frame.columns] == ["task", "variant", "number", "seed", "value", "status"]
+    judged = [row for row in result.episodes if row.phase == "evaluate"]
+    assert frame.value.tolist() == [row.success for row in judged]
+    assert frame.status.tolist() == [row.status for row in judged]
+    assert frame.groupby("task").value.mean().to_dict() == result.success_rate_per_task
+
+
+def test_units_of_agents_that_learn_are_runs() -> None:
+    result = learned(Learned(runs=3, lost=(1,)))
+    units = [(row.task, row.number, row.value, row.status) for row in result.units]
+    runs = result.score_as(PerformanceScore).runs
+    assert units == [("", run.run, run.performance, run.status) for run in runs]
+    assert result.to_pandas("units").value.isna().tolist() == [False, True, False]
 
 
 def test_episodes_are_a_frame_with_the_columns_of_an_export() -> None:

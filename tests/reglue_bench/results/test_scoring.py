@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from reglue.errors import UsageError
-from reglue_bench.measures.compare import compare, goals_per_task, paired_goal_success, units_of
+from reglue_bench.measures.compare import Units, compare, paired
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
+from reglue_bench.report.page import draw_report
 from reglue_bench.results.episodes import with_cells
 from reglue_bench.results.result import Result, read_result
 from reglue_bench.results.scores import ReturnScore, SuccessScore
@@ -203,8 +204,7 @@ def test_tasks_may_differ_in_their_goals() -> None:
     """3 episodes a task: of four goals three are played, and of two one twice."""
     result = scored(corridor_plan(solved={"a": [1, 3, 0, 2], "b": [5, 0]}), [])
     assert result.coverage.episodes_planned == {"a": {0: 1, 1: 1, 2: 1}, "b": {0: 2, 1: 1}}
-    assert goals_per_task(result) == {"a": 3, "b": 2}
-    pairs = paired_goal_success([units_of(result)] * 2)
+    pairs = paired([Units(result)] * 2)
     assert {task: each.shape for task, each in pairs.items()} == {"a": (2, 3), "b": (2, 2)}
 
 
@@ -212,7 +212,7 @@ def test_a_goal_that_was_played_in_part_fails_in_the_rest() -> None:
     """Goal 0 of b has two episodes, of which one was played."""
     plan = corridor_plan(solved={"a": [1, 3, 0], "b": [5, 0]})
     result = scored(plan, [row(1, success=True)])
-    assert paired_goal_success([units_of(result)])["b"].tolist() == [[0.5, 0.0]]
+    assert paired([Units(result)])["b"].tolist() == [[0.5, 0.0]]
 
 
 def test_upstreams_score_divides_by_its_quota() -> None:
@@ -242,3 +242,16 @@ def test_an_interval_over_one_goal_says_so_and_names_evaluate() -> None:
     assert "1 goal: its episodes count as one" in told({"a": [0]}, 100)
     assert "evaluate:" not in told({"a": [0]}, 1)
     assert "evaluate:" not in told({"a": [0, 0]}, 100)
+
+
+def test_runs_whose_episodes_are_worth_nothing_known_are_shown_and_not_compared() -> None:
+    plan = corridor_plan(solved={"a": [0], "b": [0]}, judged_by="return")
+    whole = scored(plan, [row(unit, return_=float(unit)) for unit in range(6)])
+    lost = scored(plan, [row(unit, status="ok" if unit else "crashed") for unit in range(6)])
+    assert [unit.value for unit in lost.units][:2] == [None, 1.0]
+    with raises(UsageError, "probe", "episode", "worst performance"):
+        compare(lost, whole)
+    comparison = draw_report([("whole", whole), ("lost", lost)]).comparison
+    assert comparison is not None
+    assert not comparison.differences
+    assert any("shown and not compared" in note for note in comparison.notes)

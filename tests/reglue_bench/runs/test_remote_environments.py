@@ -17,7 +17,7 @@ from reglue_bench import evaluate
 from reglue_bench.benchmark.benchmark import make_plan
 from reglue_bench.cli.benchmarks import main as list_benchmarks
 from reglue_bench.evaluation import resume
-from reglue_bench.measures.returns import RETURN
+from reglue_bench.measures.measures import RETURN
 from reglue_bench.plans.plan import Plan
 from reglue_bench.rehearsal import rehearse
 from reglue_bench.results.result import Result
