@@ -54,7 +54,7 @@ from reglue_bench.measures.measures import SUCCESS
 from reglue_bench.procedures import MultiTask
 from reglue_bench.plots.figures import Axis, Figure, Line, colour, rows
 from reglue_bench.plots.views import Plot, Table
-from reglue_bench.renderers import success_renderer
+from reglue_bench.renderers import renderer
 from reglue_bench.results.scoring import score
 from reglue_bench.terminal.tally import JudgedTally
 
@@ -68,18 +68,22 @@ def steps(result):
     return {row.task: row.steps for row in result.episodes}
 
 
-def plots(result, prefix):
+def plots(runs, alike, prefix):
+    of_success = renderer.SUCCESS.plots(runs, alike, prefix)
+    if len(runs) > 1:
+        return of_success
+    [(_, result)] = runs
     table = Table(["task", "steps"], [[task, str(n)] for task, n in steps(result).items()])
     bars = [Line([0, n], [row, row], colour(0), 20) for row, n in enumerate(steps(result).values())]
     figure = Figure(bars, x=Axis("steps"), y=rows(list(steps(result))))
     last = Plot(f"{prefix}-last", "The last walk", "Its steps.", "Steps.", figure, table)
-    return [*success_renderer.SUCCESS.plots(result, prefix), last]
+    return [*of_success, last]
 
 
 MEASURE = replace(SUCCESS, name="first success", shown_by="first_goals:RENDERER")
 
 RENDERER = replace(
-    success_renderer.SUCCESS,
+    renderer.SUCCESS,
     notes=lambda result: [f"the last walk took {steps(result)['walk']} steps"],
     caption=lambda first: "First goals alone, paired goal by goal.",
     plots=plots,

@@ -10,7 +10,7 @@ import pytest
 
 from reglue import Actions, Agent
 from reglue_bench import evaluate
-from reglue_bench.report.compare_view import comparison_view
+from reglue_bench.report.page_contents import comparison_view
 from reglue_bench.results.result import Result
 from reglue_bench.results.scores import PerformanceScore
 

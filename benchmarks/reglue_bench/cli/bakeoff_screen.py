@@ -15,7 +15,7 @@ from reglue_bench.bakeoff import REPORT, Entrant
 from reglue_bench.bakeoff.bakeoff_runs import is_interrupted
 from reglue_bench.bakeoff.table import comparison_table, seeds_tables
 from reglue_bench.cli.shared_flags import exit_code, print_document
-from reglue_bench.plots.agent_plots import names
+from reglue_bench.plots.compared import names
 from reglue_bench.report.frames import first_frames
 from reglue_bench.report.page import draw_report
 from reglue_bench.results.result import Result

@@ -74,7 +74,7 @@ def report(
     """
     with loading():
         from reglue_bench.bakeoff.seed_runs import runs_in
-        from reglue_bench.plots.agent_plots import names
+        from reglue_bench.plots.compared import names
         from reglue_bench.plots.matplotlib_figures import write_figures
         from reglue_bench.report.frames import first_frames
         from reglue_bench.report.page import draw_report

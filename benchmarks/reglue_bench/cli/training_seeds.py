@@ -15,7 +15,7 @@ from reglue_bench.cli.bakeoff_screen import Screen
 from reglue_bench.cli.shared_flags import exit_code
 from reglue_bench.measures.seed_statistics import LEAST_SEEDS
 from reglue_bench.report.page import draw_report
-from reglue_bench.report.run_view import score_and_interval
+from reglue_bench.report.page_contents import score_and_interval
 from reglue_bench.results.result import Result
 from reglue_bench.terminal.progress import watcher
 

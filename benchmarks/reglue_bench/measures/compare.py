@@ -167,7 +167,9 @@ def paired(runs: Sequence[Units]) -> dict[str, FloatArray]:
     results = [run.result for run in runs]
     measure, planned = results[0].measure, results[0].coverage.episodes_planned
     if len({measure.alike(result) for result in results}) > 1:
-        raise UsageError("the runs did not play and measure the same, and cannot be compared")
+        raise UsageError(
+            "the runs are of other environments, goals, plans or metrics, and cannot be compared"
+        )
     tasks = planned or runs[0].by_task
     if same_plan(results):
         pairs = {task: _on_one_plan(runs, task, planned.get(task, {})) for task in tasks}
@@ -183,7 +185,8 @@ def paired(runs: Sequence[Units]) -> dict[str, FloatArray]:
             if keys
         }
     if not pairs:
-        raise UsageError(f"the runs have no {measure.unit} in common and cannot be compared")
+        what = "seed" if measure.by_seed else measure.unit
+        raise UsageError(f"the runs have no {what} in common and cannot be compared")
     return pairs
 
 

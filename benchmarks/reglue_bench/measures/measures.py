@@ -73,7 +73,7 @@ def _least_p(goals: int) -> float:
 
 
 SUCCESS = Measure(
-    shown_by="reglue_bench.renderers.success_renderer:SUCCESS",
+    shown_by="reglue_bench.renderers.renderer:SUCCESS",
     name=scores.SUCCESS,
     unit="goal",
     least=LEAST_GOALS,
@@ -91,7 +91,7 @@ SUCCESS = Measure(
 """The share of planned goals that a frozen agent reaches."""
 
 RETURN = Measure(
-    shown_by="reglue_bench.renderers.returns_renderer:RETURN",
+    shown_by="reglue_bench.renderers.renderer:RETURN",
     name=scores.MEAN_RETURN,
     unit="episode",
     least=2,
@@ -104,14 +104,14 @@ RETURN = Measure(
 
 SEEDED_RETURN = replace(
     RETURN,
-    shown_by="reglue_bench.renderers.seeded_returns_renderer:SEEDED_RETURN",
+    shown_by="reglue_bench.renderers.renderer:SEEDED_RETURN",
     alike=_goals,
     by_seed=True,
 )
 """Returns of a frozen agent over episodes whose seeds are known."""
 
 PERFORMANCE = Measure(
-    shown_by="reglue_bench.renderers.performance_renderer:PERFORMANCE",
+    shown_by="reglue_bench.renderers.renderer:PERFORMANCE",
     name="performance",
     unit="run",
     least=2,

@@ -1,53 +1,28 @@
-"""The interface of renderers, which print, plot and describe a measure."""
+"""Renderers describe and plot the results of a measure: the interface, and those of ours.
+
+What is the same for all measures (tables, tracks, counts) is made of a result's three tables, by
+`terminal` and `report`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
-from rich.table import Table
-
-from reglue_bench.formatting import count
-from reglue_bench.plots.views import ComparisonView, NamedRun, Plot, Track
-from reglue_bench.renderers.score_table import score_table
+from reglue_bench.formatting import count, number, percent, percents, plural, value
+from reglue_bench.measures.measures import evaluated, measure_text
+from reglue_bench.plots import task_plots
+from reglue_bench.plots.figures import colour
+from reglue_bench.plots.learning_plots import PlottedScore, learning_plots
+from reglue_bench.plots.views import NamedRun, Plot
+from reglue_bench.results.learning import lowest_of
 from reglue_bench.results.result import Result
+from reglue_bench.results.scores import PerformanceScore, ReturnScore, Success, SuccessScore
 
 Sentences: TypeAlias = Sequence[tuple[str, str]]
 """What each is about, and what it says."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Renderer:
-    """Prints, plots and describes the results of one measure.
-
-    A measure says where its own stands (`Measure.shown_by`). A package derives one from another,
-    `replace(SUCCESS, notes=…, plots=…)`.
-    """
-
-    apart: Callable[[NamedRun, NamedRun], str]  # why two runs are not compared
-    caption: Callable[[Result], str]  # of the table of runs, from the first
-    notes: Callable[[Result], list[str]]  # what a reader of the score has to know
-
-    # In the terminal.
-    table: Callable[[Result], Table] = score_table
-    headline: Callable[[Result], list[str]] = lambda _result: []  # what the table does not say
-
-    # On the page.
-    meaning: Callable[[Result], str]  # what the score is
-    tracks: Callable[[Sequence[Result], Collection[int]], list[Track | None]]
-    """The scores of runs on a line; the second argument: the places of those that compare."""
-    facts: Callable[[Result], Sentences]  # how much was played
-    counts: Callable[[Result], Mapping[str, int]]  # of what was played to its end, keys of STATUSES
-    plots: Callable[[Result, str], list[Plot]]  # the second argument begins their ids
-    beside: Callable[[ComparisonView, Sequence[NamedRun], Sequence[int]], ComparisonView]
-    """A comparison with its plots: of runs, and the places of those that compare."""
-    played: Callable[[Result], str] = lambda _result: ""  # how many of the planned, if not all
-    beware: Callable[[str, Result], list[str]]  # what a comparison says of a single run
-    reading: Path
-    """A Jinja template of HTML that says how to read the page; it gets the `comparison` of several
-    runs, or None, the bootstrap's `seed`, and the `method` of intervals of success."""
 
 
 def episode_facts(result: Result) -> Sentences:
@@ -57,21 +32,40 @@ def episode_facts(result: Result) -> Sentences:
     return [("episodes", completed_text(result)), ("goals", goals)]
 
 
+def partial(name: str, result: Result) -> list[str]:
+    """A note that a partial run is not ranked."""
+    return [] if result.complete else [f"{name} is partial, and is not ranked."]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Renderer:
+    """Describes and plots the results of one measure.
+
+    A measure says where its own stands (`Measure.shown_by`). A package derives one from another,
+    `replace(SUCCESS, notes=…, plots=…)`.
+    """
+
+    meaning: Callable[[Result], str]  # what the score is
+    notes: Callable[[Result], list[str]]  # what a reader of the score has to know
+    headline: Callable[[Result], list[str]] = lambda _result: []  # what the terminal's table lacks
+    facts: Callable[[Result], Sentences] = episode_facts  # how much was played
+    plots: Callable[[Sequence[NamedRun], Sequence[int], str], list[Plot]]
+    """Of a single run without a name, or of several; then the places of those that compare, and
+    how the plots' ids begin."""
+    reading: Path
+    """A Jinja template of HTML that says how to read the page; it gets the `comparison` of several
+    runs, or None, the bootstrap's `seed`, and the `method` of intervals of success."""
+
+    # Of several runs.
+    caption: Callable[[Result], str]  # of their table, from the first
+    apart: str  # what two that have scores and are not compared do, as the end of a sentence
+    beware: Callable[[str, Result], list[str]] = partial  # sentences on a run of that name
+
+
 def completed_text(result: Result) -> str:
     """`499 of 500 completed`."""
     coverage = result.coverage
     return f"{count(coverage.cells_completed)} of {count(coverage.cells_planned)} completed"
-
-
-def what_differs(run: NamedRun, first: NamedRun) -> str:
-    """`: seed: 3 in y, 4 in x`, of what two runs played; empty if nothing is known to differ."""
-    lines = first[1].differences(run[1], called=(f"in {first[0]}", f"in {run[0]}"))
-    return f": {'; '.join(lines)}" if lines else ""
-
-
-def partial(name: str, result: Result) -> list[str]:
-    """A note that a partial run is not ranked."""
-    return [] if result.complete else [f"{name} is partial, and is not ranked."]
 
 
 def missing_text(result: Result) -> str:
@@ -87,3 +81,253 @@ def missing_text(result: Result) -> str:
         if faults
         else ""
     )
+
+
+def _reading(name: str) -> Path:
+    return Path(__file__).with_name(f"{name}.html.jinja")
+
+
+def _success_notes(result: Result) -> list[str]:
+    score, notes = result.score_as(SuccessScore), []
+    tells = "goal_visible" in result.parameters  # Meta-World's environments report success
+    if result.coverage.cells_completed and not result.episodes_succeeded and not tells:
+        notes.append(
+            "no episode reported success; if this environment never does, this score cannot tell "
+            f"agents apart: {_for_returns(result)}"
+        )
+    if score.upstream is not None:
+        notes.append(
+            f"metaworld.evaluation counts {percent(score.upstream.mean_success_rate)} in these "
+            "episodes: the first of each task to finish, so fast successes crowd out slow failures"
+        )
+    if missing := missing_text(result):
+        rate = percent(score.completed_only.mean_success_rate)
+        alone = f" (success of those completed: {rate})"
+        end = alone if result.coverage.cells_completed else ", and none was completed"
+        notes.append(f"{missing}; each counts as a failure{end}")
+    return notes
+
+
+def _for_returns(result: Result) -> str:
+    """Advice on how to be scored by the mean return."""
+    procedure, _, environment = result.benchmark.partition(":")
+    if procedure == "multi-task" and environment:
+        return f"evaluate:{environment} is judged by its mean return"
+    return "set tells_success = False, and the mean return is the score"
+
+
+def _success_plots(runs: Sequence[NamedRun], _alike: Sequence[int], prefix: str) -> list[Plot]:
+    caption = "Share of planned goals, with its 95 % interval. What was not played is a failure."
+    plots = [task_plots.per_task(runs, plot_id=f"{prefix}-tasks", caption=caption)]
+    if len(runs) > 1:
+        return plots
+    [(_, result)] = runs
+    if (before := result.score_as(SuccessScore).before_adaptation) is not None:
+        plots.append(task_plots.adaptation(result, before, plot_id=f"{prefix}-adaptation"))
+    if result.has_episodes:
+        plots.append(task_plots.goal_map(result, plot_id=f"{prefix}-goals"))
+        if result.coverage.cells_succeeded:
+            plots.append(task_plots.steps_to_success(result, plot_id=f"{prefix}-steps"))
+    return plots
+
+
+SUCCESS = Renderer(
+    meaning=lambda _result: "success",
+    notes=_success_notes,
+    plots=_success_plots,
+    reading=_reading("success"),
+    caption=lambda _first: (
+        "Success over planned goals. Differences are in percentage points, paired goal by goal."
+    ),
+    apart="have no goal in common, and are shown and not compared",
+)
+
+
+def _return_notes(result: Result) -> list[str]:
+    procedure, _, environment = result.benchmark.partition(":")
+    instead = f"; evaluate:{environment} plays 100 seeded episodes of it, for a mean return"
+    is_named = environment and procedure == result.procedure  # a file has no such name
+    return [
+        "judged by its mean return, as whether an episode succeeded cannot be known: this "
+        f"environment does not report success{instead if is_named else ''}",
+        *_missing_returns(result),
+    ]
+
+
+def _missing_returns(result: Result) -> list[str]:
+    known = "counts as the worst return" if result.mean_return is not None else "has no return"
+    missing = missing_text(result)
+    return [f"{missing}; each {known}"] if missing else []
+
+
+def _return_plots(runs: Sequence[NamedRun], _alike: Sequence[int], prefix: str) -> list[Plot]:
+    scores = runs[0][1].score_by_task.values()
+    says_more = len(scores) > 1 or any(each.interval95 for each in scores)  # than the headline
+    return [_per_task(runs, prefix)] if len(runs) > 1 or says_more else []
+
+
+def _per_task(runs: Sequence[NamedRun], prefix: str) -> Plot:
+    caption = (
+        "Mean return of a task's planned episodes, those of a goal averaged first, with its 95 % "
+        "interval."
+    )
+    return task_plots.per_task(runs, plot_id=f"{prefix}-tasks", caption=caption)
+
+
+RETURN = Renderer(
+    meaning=lambda _result: "mean return",
+    notes=_return_notes,
+    plots=_return_plots,
+    reading=_reading("returns"),
+    caption=lambda _first: (
+        "Mean return, as the environment does not report success. Differences are in the "
+        "task's units, paired episode by episode."
+    ),
+    apart="have other plans, and are shown and not compared",
+)
+
+
+def _seeded_notes(result: Result) -> list[str]:
+    lines = []
+    if result.score_as(ReturnScore).success and not result.episodes_succeeded:
+        lines.append("no episode reported success, as most environments never do")
+    if cut_off := result.episodes_cut_off:
+        limit = result.parameters["episode_limit"]
+        lines.append(f"{plural(cut_off, 'episode')} cut off at the episode limit of {limit} steps")
+    if missing := _missing_returns(result):
+        return [*lines, *missing]
+    if result.interval95 is None and result.coverage.cells_planned > 1:
+        lines.append("no interval: the returns of all episodes are equal")
+    return lines
+
+
+def _seeded_facts(result: Result) -> Sentences:
+    facts = [*episode_facts(result)]
+    if result.has_episodes:
+        seeds = [row.seed for row in evaluated(result) if row.seed is not None]
+        if seeds:
+            facts.append(("seeds of environments", f"{min(seeds)} to {max(seeds)}"))
+    return [*facts, *(("success", text) for text in _success_text(result))]
+
+
+def _success_text(result: Result) -> list[str]:
+    """`83.0 %, 95 % interval 74.5 to 89.1 %`; nothing if no episode reported success."""
+    success: Success | None = result.score_as(ReturnScore).success
+    if success is None or not result.episodes_succeeded:
+        return []
+    interval = success.intervals95.mean
+    suffix = f", 95 % interval {percents(interval)}" if interval else ""
+    return [f"{percent(success.mean_success_rate)}{suffix}"]
+
+
+def _seeded_plots(runs: Sequence[NamedRun], _alike: Sequence[int], prefix: str) -> list[Plot]:
+    has_strips = all(run.has_episodes for _, run in runs) and any(
+        run.coverage.cells_completed for _, run in runs
+    )
+    strips = [task_plots.returns(runs, plot_id=f"{prefix}-returns")] if has_strips else []
+    has_several = len(runs[0][1].returns_per_task) > 1
+    if has_several or (len(runs) > 1 and not has_strips):  # strips have the means too
+        return [*strips, _per_task(runs, prefix)]
+    return strips
+
+
+SEEDED_RETURN = replace(
+    RETURN,
+    notes=_seeded_notes,
+    headline=lambda result: [f"success {text}" for text in _success_text(result)],
+    facts=_seeded_facts,
+    plots=_seeded_plots,
+    reading=_reading("seeded_returns"),
+    caption=lambda _first: (
+        "Mean return over episodes. Differences are in the task's units, paired by the seeds that "
+        "both runs played."
+    ),
+    apart="have no episode in common, and are shown and not compared",
+)
+
+
+def _performance(result: Result) -> PerformanceScore:
+    return result.score_as(PerformanceScore)
+
+
+def _performance_meaning(result: Result) -> str:
+    score = _performance(result)
+    return f"{measure_text(score)}, mean over {plural(len(score.runs), 'run')}"
+
+
+def _performance_headline(result: Result) -> list[str]:
+    score, parts = _performance(result), [f"performance: {_performance_meaning(result)}"]
+    runs = len(score.runs)
+    if score.interval95 is not None:
+        low, high = score.interval95
+        parts.append(f"95 % interval {number(low)} to {number(high)} (t, n = {runs})")
+    elif runs == 1:
+        parts.append("a single run has no interval")
+    return ["; ".join(parts), _freshness(score)]
+
+
+def _freshness(score: PerformanceScore) -> str:
+    """What makes the agent of each run naive."""
+    if score.fresh_agent == "process":
+        return "each run has an agent process of its own"
+    return (
+        "one agent plays all runs; that its agent_init makes it naive before each cannot be checked"
+    )
+
+
+def _performance_notes(result: Result) -> list[str]:
+    score, missing = _performance(result), missing_text(result)
+    notes = [*([missing] if missing else []), *_withheld(score)]
+    if score.completed_only is not None and len(score.completed) < len(score.runs):
+        notes.append(
+            f"the {plural(len(score.completed), 'completed run')} alone: "
+            f"{value(score.completed_only)}, without the runs that were not played to their end; "
+            "if runs that go badly end early more often, that is too good"
+        )
+    return notes
+
+
+def _withheld(score: PerformanceScore) -> list[str]:
+    """What runs that the agent's own fault ended count as, and why there is no performance."""
+    lines = []
+    if score.given_up:
+        assert score.worst_performance is not None
+        lines.append(
+            f"{len(score.given_up)} of {len(score.runs)} runs ended by the agent's own fault; "
+            f"each counts as the worst performance, {number(score.worst_performance)}"
+        )
+    if score.performance is None:
+        lines.append(f"no score: {score.withheld}; it is not ranked, and not compared")
+    return lines
+
+
+def _performance_facts(result: Result) -> Sentences:
+    score = _performance(result)
+    each = f"{count(score.quota)} {score.counted_in} each"
+    return [("runs", f"{completed_text(result)}, {each}"), ("a naive agent", _freshness(score))]
+
+
+def _performance_plots(runs: Sequence[NamedRun], alike: Sequence[int], prefix: str) -> list[Plot]:
+    agents = []
+    for place in alike:
+        (name, result), shade = runs[place], colour(place)
+        score = _performance(result)
+        lowest = lowest_of(result.parameters, score.runs)
+        agents.append(PlottedScore(name, score, shade, lowest))
+    return learning_plots(agents, prefix=prefix)
+
+
+PERFORMANCE = Renderer(
+    meaning=_performance_meaning,
+    notes=_performance_notes,
+    headline=_performance_headline,
+    facts=_performance_facts,
+    plots=_performance_plots,
+    reading=_reading("performance"),
+    caption=lambda first: (
+        f"Performance: {measure_text(_performance(first))}, mean over runs. Differences are in "
+        "the task's units, paired run by run."
+    ),
+    apart="did not measure the same, and are shown and not compared",
+    beware=lambda name, result: [f"{name}: {words}." for words in _withheld(_performance(result))],
+)

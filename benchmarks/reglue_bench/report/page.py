@@ -20,8 +20,7 @@ from reglue_bench.measures.seed_statistics import BOOTSTRAP_SEED
 from reglue_bench.plots.matplotlib_figures import PAGE, PHONE, svg
 from reglue_bench.plots.views import ComparisonView, Frame, Plot
 from reglue_bench.renderers import Renderer, renderer_of
-from reglue_bench.report.compare_view import comparison_view
-from reglue_bench.report.run_view import run_view
+from reglue_bench.report.page_contents import comparison_view, run_view
 from reglue_bench.results.result import Result
 from reglue_bench.results.whole_file import whole_file
 from reglue_bench.statistics import METHOD

@@ -15,7 +15,7 @@ from reglue_bench import evaluate
 from reglue_bench.bakeoff import read_bakeoff
 from reglue_bench.bakeoff.seed_runs import holds_seeds, runs_in, seeded, seeded_before
 from reglue_bench.cli import bench, report
-from reglue_bench.plots.agent_plots import agents_of
+from reglue_bench.plots.compared import agents_of
 from reglue_bench.report.page import draw_report
 from reglue_bench.results.read_run import read_run
 from reglue_bench.results.result import Result

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reglue_bench.report.compare_view import comparison_view
+from reglue_bench.report.page_contents import comparison_view
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.conftest import Say
 from tests.reglue_bench.made_results import Play, make_result

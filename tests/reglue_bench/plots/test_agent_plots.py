@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reglue_bench.plots.agent_plots import colours, names, plotted_agents
-from reglue_bench.plots.tasks import per_task
+from reglue_bench.plots.compared import colours, names, plotted_agents
+from reglue_bench.plots.task_plots import per_task
 from reglue_bench.plots.views import NamedRun
 from reglue_bench.report.page import draw_report
 from reglue_bench.results.result import Result

@@ -8,9 +8,8 @@ import numpy as np
 
 from reglue_bench import evaluate
 from reglue_bench.plots.figures import NEUTRAL, Dots, left_out, strips
-from reglue_bench.plots.returns_plots import returns
-from reglue_bench.report.compare_view import comparison_view
-from reglue_bench.report.run_view import run_view
+from reglue_bench.plots.task_plots import returns
+from reglue_bench.report.page_contents import comparison_view, run_view
 from reglue_bench.results.result import Result
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reglue_bench import evaluate
-from reglue_bench.plots.training_plots import step_lines, training_plots
+from reglue_bench.plots.learning_plots import step_lines, training_plots
 from reglue_bench.report.page import draw_report
 from reglue_bench.results.result import Result
 from reglue_bench.results.scores import StepCurve

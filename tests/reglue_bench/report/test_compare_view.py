@@ -12,8 +12,8 @@ from reglue.errors import UsageError
 from reglue_bench.formatting import points
 from reglue_bench.measures.compare import compare_all
 from reglue_bench.plots.figures import Rows, colour
-from reglue_bench.report.compare_view import comparison_view
 from reglue_bench.report.page import draw_report
+from reglue_bench.report.page_contents import comparison_view
 from reglue_bench.results.result import Result
 from tests.error_facts import raises
 from tests.reglue_bench.made_results import Play, make_result

@@ -18,7 +18,7 @@ from reglue_bench.formatting import number
 from reglue_bench.measures.compare import compare
 from reglue_bench.plots.curves import lines_of
 from reglue_bench.plots.figures import Dots
-from reglue_bench.report.compare_view import comparison_view
+from reglue_bench.report.page_contents import comparison_view
 from reglue_bench.results.result import Result, read_result
 from reglue_bench.results.scores import PerformanceScore, ReturnScore
 from reglue_bench.statistics import student

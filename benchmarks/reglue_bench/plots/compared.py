@@ -1,0 +1,368 @@
+"""What a report says of several runs: agents over training seeds, pairs, and who is the best."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+from reglue.errors import UsageError
+from reglue_bench.float_range import FloatArray, scaled
+from reglue_bench.formatting import listed, p_value, percent, plural
+from reglue_bench.measures import seed_statistics
+from reglue_bench.measures.compare import Difference, over_pairs
+from reglue_bench.measures.seed_statistics import TrainingSeeds, over_training_seeds, scores_by_task
+from reglue_bench.plots.figures import SUCCESS, Area, Axis, Figure, Line, Mark, colour, rate_axis
+from reglue_bench.plots.views import ComparisonView, NamedRun, Plot, Row, SeedRow, Table
+from reglue_bench.results.result import Measure, Result
+from reglue_bench.results.scores import TaskScore
+
+
+@dataclass(frozen=True, slots=True)
+class PlottedAgent:
+    """One entry of a plot: an agent over its training seeds, or a single run."""
+
+    name: str  # empty if it is alone
+    colour: str
+    runs: Sequence[NamedRun]
+    scores: Mapping[str, TaskScore]  # by task
+
+
+def names(results: Sequence[Result], folders: Sequence[Path]) -> list[str]:
+    """The names of runs in a report: labels, or labels and training seeds, or else folders."""
+    labels = [result.agent.label for result in results]
+    # Labels say more than folders do, as long as they tell the runs apart.
+    if len(set(labels)) == len(labels):
+        return labels
+    distinct = []
+    for result, label, folder in zip(results, labels, folders, strict=True):
+        seed = result.agent.training_seed
+        if seed is not None:
+            distinct.append(f"{label} · seed {seed}")
+        else:
+            distinct.append(label if labels.count(label) == 1 else folder.name)
+    return distinct
+
+
+def colours(runs: Sequence[NamedRun]) -> list[str]:
+    """A colour for each run; training seeds of one agent share it."""
+    keys: list[Hashable] = [
+        place if run.agent.training_seed is None else _key(run)
+        for place, (_, run) in enumerate(runs)
+    ]
+    places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
+    return [colour(places[key]) for key in keys]
+
+
+def plotted_agents(runs: Sequence[NamedRun]) -> list[PlottedAgent]:
+    """Agents over their training seeds, and runs of others, in the order of their first runs."""
+    if len(runs) == 1:
+        return [PlottedAgent("", SUCCESS, runs, runs[0][1].score_by_task)]
+    whose = {id(run): name for name, of in groups_of(runs).items() for run in of}
+    by_agent: dict[str, list[tuple[NamedRun, str]]] = {}
+    for named_run, shade in zip(runs, colours(runs), strict=True):
+        agent = whose.get(id(named_run[1]), f"run {named_run[0]}")
+        by_agent.setdefault(agent, []).append((named_run, shade))
+    return [
+        _plotted_agent(name, of, is_agent=name in whose.values()) for name, of in by_agent.items()
+    ]
+
+
+def seeds_caption(of: Sequence[PlottedAgent]) -> str:
+    """The sentence that a caption adds if some entries are agents over training seeds."""
+    if all(len(each.runs) == 1 for each in of):
+        return ""
+    return (
+        " Of an agent with several training seeds it is the mean over them, whose interval, from "
+        "five seeds on, allows for other seeds."
+    )
+
+
+def groups_of(runs: Sequence[NamedRun]) -> dict[str, list[Result]]:
+    """The agents, as in `agents_of`, whose runs can be taken together."""
+    return {name: group for name, group in agents_of(runs).items() if _compares(group)}
+
+
+def agents_of(runs: Sequence[NamedRun]) -> dict[str, list[Result]]:
+    """The runs of agents with two training seeds or more on one plan, by label."""
+    groups: dict[tuple[str, str, str, bool], dict[int, Result]] = {}
+    for _, run in runs:
+        if run.agent.training_seed is not None and run.complete:
+            groups.setdefault(_key(run), {})[run.agent.training_seed] = run
+    by_name: dict[str, list[Result]] = {}
+    for (label, title, plan, _), group in groups.items():
+        if len(group) > 1:
+            name = label if label not in by_name else f"{label} on {title} {plan[:6]}"
+            by_name[name] = list(group.values())
+    return by_name
+
+
+Pairs = Mapping[tuple[int, int], Difference]  # later minus earlier, by their places
+
+ALPHA = 0.05
+"""Of two that are alike, one is called better this rarely: once in twenty reports."""
+
+
+def verdict(
+    names: Sequence[str], scores: Mapping[int, float], differences: Pairs, of: Measure
+) -> str:
+    """Which has the best score, by place, and how sure that is.
+
+    Empty if there is nothing to choose from: all are alike, or some cannot be compared.
+    """
+    ranked = sorted(scores, key=lambda place: -scores[place])
+    if len(ranked) < 2 or any(
+        pair[::-1] not in differences for pair in combinations(sorted(ranked), 2)
+    ):
+        return ""
+    best, *others = ranked
+    pairs = {other: differences[max(best, other), min(best, other)] for other in others}
+    alike = [other for other in others if not pairs[other].unlike]
+    tied = [o for o in others if o not in alike and math.isclose(scores[o], scores[best])]
+    beaten = [other for other in others if is_beaten(pairs[other], by_later=best > other)]
+    level = [other for other in others if other not in [*alike, *tied, *beaten]]
+    if len(alike) == len(others):
+        return ""
+    first, beats = _join_names(names, [best, *alike, *tied]), _join_names(names, beaten)
+    lead = f", alike on every {of.unit}, have" if alike and not tied else " have"
+    highest = f"{first}{lead if alike or tied else ' has'} the highest {of.name}"
+    apart = f"not told apart from {_join_names(names, level)}"
+    if not beaten and not level:
+        return f"{first} have the same {of.name}: nobody is better."
+    if not beaten:
+        return f"{highest}, but may owe it to chance: {apart}."
+    sure = _at_most([pairs[other].p_holm or 0.0 for other in beaten], len(differences))
+    return f"{highest}: better than {beats} ({sure}){f', and {apart}' * bool(level)}."
+
+
+def is_beaten(difference: Difference, *, by_later: bool) -> bool:
+    """Whether one of a pair is significantly better: the later, or the earlier."""
+    return (
+        difference.p_holm is not None
+        and difference.p_holm < ALPHA
+        and (difference.difference > 0) == by_later
+    )
+
+
+def compared_row(row: Row, compared: Difference, of: Measure) -> Row:
+    """A row with its difference to the first."""
+    difference, interval, improvement, p = _difference_cells(compared, of)
+    return replace(
+        row, difference=difference, difference_interval=interval, improvement=improvement, p_value=p
+    )
+
+
+def every_pair(names: Sequence[str], differences: Pairs, of: Measure) -> Table | None:
+    """A line for each pair; None if the differences to the first are all pairs."""
+    return (
+        None
+        if all(earlier == 0 for _, earlier in differences)
+        else pair_table(names, differences, of)
+    )
+
+
+def pair_table(names: Sequence[str], differences: Pairs, of: Measure) -> Table:
+    """A line for each pair."""
+    rows = [
+        [
+            f"{names[later]} − {names[earlier]}",
+            *(word or "–" for word in _difference_cells(each, of)),
+        ]
+        for (later, earlier), each in differences.items()
+    ]
+    columns = ["", "Δ", "95 % interval", "probability of improvement", "p, Holm"]
+    if all(each.probability_of_improvement is None for each in differences.values()):
+        for row in (columns, *rows):
+            del row[3]
+    return Table(columns, rows)
+
+
+def pair_note(name: str, first: str, difference: Difference, of: Measure) -> str:
+    """A caveat about a difference to the first; empty if there is none."""
+    if not difference.unlike:
+        return f"{name} and {first} came to the same on every {of.unit}."
+    if difference.interval95 is None and difference.pairs < of.least:
+        return (
+            f"The difference of {name} and {first} has no interval: it takes {of.enough}, and "
+            f"there are {difference.pairs}."
+        )
+    if difference.interval95 is None:
+        return (
+            f"The difference of {name} and {first} does not vary, so there is no spread to judge "
+            "it by, and no interval."
+        )
+    low, high = difference.interval95
+    if not low <= 0 <= high and difference.p_holm is not None and difference.p_holm >= ALPHA:
+        return (
+            f"The interval of {name} and {first} leaves 0 out, as that of one pair. Of several "
+            f"pairs one does so by chance more often: corrected for that, p is "
+            f"{p_value(difference.p_holm)}."
+        )
+    return ""
+
+
+def power_notes(differences: Pairs, of: Measure) -> list[str]:
+    """A note if there are too few pairs to tell any two apart."""
+    most = max((each.pairs for each in differences.values() if each.unlike), default=0)
+    pairs = len(differences)  # for which Holm corrects
+    if not most or pairs * of.least_p(most) < ALPHA:
+        return []
+    enough = next(n for n in range(most, most + 64) if pairs * of.least_p(n) < ALPHA)
+    return [
+        f"{plural(most, of.unit).capitalize()} cannot show who is better, however far they are "
+        f"apart. {enough} {of.unit}s can."
+    ]
+
+
+def with_training_seeds(view: ComparisonView, runs: Sequence[NamedRun]) -> ComparisonView:
+    """A comparison of runs, with one of the agents that have several."""
+    groups = groups_of(runs)
+    if not groups:
+        return view
+    thresholds, of = (
+        seed_statistics.thresholds_of(list(groups.values())),
+        _over_seeds(runs[0][1].measure),
+    )
+    agents = {
+        name: over_training_seeds(
+            group, rng=np.random.default_rng(seed_statistics.BOOTSTRAP_SEED), thresholds=thresholds
+        )
+        for name, group in groups.items()
+    }
+    pairs = over_pairs(list(groups.values()), seed_statistics.compare_agents)
+    shades = {id(run): shade for (_, run), shade in zip(runs, colours(runs), strict=True)}
+    of_agents = [shades[id(group[0])] for group in groups.values()]
+    means = {place: each.mean for place, each in enumerate(agents.values())}
+    has_others = len(runs) > sum(map(len, groups.values()))
+    return replace(
+        view,
+        verdict=view.verdict if has_others else "",  # a training seed has no rank of its own
+        seeds=[
+            _seed_row(name, scores, of, shade)
+            for (name, scores), shade in zip(agents.items(), of_agents, strict=True)
+        ],
+        seeds_verdict=verdict(list(agents), means, pairs, of),
+        are_all_seeds=not has_others,
+        agents=pair_table(list(agents), pairs, of) if pairs else None,
+        plots=[performance_profile(agents, of, of_agents)],
+    )
+
+
+def performance_profile(
+    agents: Mapping[str, TrainingSeeds], of: Measure, shades: Sequence[str]
+) -> Plot:
+    """Share of (seed, task) pairs above each level of the score, with pointwise bands."""
+    marks: list[Mark] = []
+    for shade, seeds in zip(shades, agents.values(), strict=True):
+        levels = seeds.thresholds.tolist()
+        if seeds.profile_intervals95 is not None:
+            low, high = (ends.tolist() for ends in seeds.profile_intervals95)
+            marks.append(Area(levels, low, high, shade))
+        marks.append(Line(levels, seeds.profile.tolist(), shade, steps=True))
+    ticks = (0, 10, 20, 25, 30, 40, 45, 47)
+    return Plot(
+        id="profile",
+        title="Performance profile",
+        caption=f"Share of seeds × tasks whose {of.name} lies above a level, with 95 % bands from "
+        "five seeds on. Higher is better, wherever it is higher throughout.",
+        summary=f"Performance profile of {len(agents)} agents over their training seeds.",
+        figure=Figure(
+            marks,
+            x=rate_axis("success above") if of.is_rate else Axis(f"{of.name} above"),
+            y=rate_axis("share of seeds × tasks"),
+        ),
+        table=Table(
+            ["above", *agents],
+            [
+                [
+                    of.amount(float(next(iter(agents.values())).thresholds[place])),
+                    *(percent(float(seeds.profile[place])) for seeds in agents.values()),
+                ]
+                for place in ticks
+            ],
+        ),
+        legend=list(zip(shades, agents, strict=True)),
+    )
+
+
+def _key(run: Result) -> tuple[str, str, str, bool]:
+    return run.agent.label, run.title, run.plan_sha256, bool(run.privileged)
+
+
+def _compares(group: Sequence[Result]) -> bool:
+    """Whether its runs can be taken together: of returns every episode has to be there."""
+    try:
+        scores_by_task(group)
+    except UsageError:
+        return False
+    return True
+
+
+def _plotted_agent(
+    name: str, of: Sequence[tuple[NamedRun, str]], *, is_agent: bool
+) -> PlottedAgent:
+    (first, shade), runs = of[0], [named_run for named_run, _ in of]
+    if not is_agent:
+        return PlottedAgent(first[0], shade, runs, first[1].score_by_task)
+    scores = scores_by_task([run for _, run in runs])
+    return PlottedAgent(
+        name, shade, runs, {task: _score(task, each, first[1]) for task, each in scores.items()}
+    )
+
+
+def _score(task: str, of_task: FloatArray, run: Result) -> TaskScore:
+    """A task's score from scores of shape (seeds, goals)."""
+    lowest, highest = seed_statistics.bounds(run, [of_task])
+    interval = seed_statistics.over_seeds([[of_task]], lowest=lowest, highest=highest).interval95
+    mean = float(scaled(np.mean, of_task))
+    return TaskScore(task, run.measure.name, mean, interval, len(of_task), "training seed")
+
+
+def _at_most(p_values: Sequence[float], pairs: int) -> str:
+    """`p < 0.001`, `p = 0.012`, or of several the largest: `p ≤ 0.012`; of how many pairs."""
+    text = p_value(max(p_values, default=0.0))
+    sign = "" if text.startswith("<") else "= " if len(p_values) == 1 else "≤ "
+    return f"p {sign}{text}" + f", corrected for {pairs} pairs" * (pairs > 1)
+
+
+def _join_names(names: Sequence[str], places: Sequence[int]) -> str:
+    return listed([names[place] for place in places]) if places else ""
+
+
+def _difference_cells(difference: Difference, of: Measure) -> tuple[str, str, str, str]:
+    low_high = difference.interval95
+    return (
+        of.difference(difference.difference),
+        f"{of.difference(low_high[0])} to {of.difference(low_high[1])}" if low_high else "",
+        ""
+        if difference.probability_of_improvement is None
+        else percent(difference.probability_of_improvement),
+        "" if difference.p_holm is None else p_value(difference.p_holm),
+    )
+
+
+def _over_seeds(measure: Measure) -> Measure:
+    """The score over training seeds instead of goals."""
+    return replace(
+        measure,
+        unit="training seed",
+        least=seed_statistics.LEAST_SEEDS,
+        enough="five training seeds of either",
+        least_p=lambda _pairs: 0.0,
+    )
+
+
+def _seed_row(name: str, scores: TrainingSeeds, of: Measure, shade: str) -> SeedRow:
+    return SeedRow(
+        name=name,
+        colour=shade,
+        seeds=", ".join(str(seed) for seed in scores.seeds),
+        mean=of.amount(scores.mean),
+        mean_interval=of.amounts(scores.mean_interval95) if scores.mean_interval95 else "",
+        iqm=of.amount(scores.iqm),
+        iqm_interval=of.amounts(scores.iqm_interval95) if scores.iqm_interval95 else "",
+    )
