@@ -73,7 +73,7 @@ class Training(Procedure):
     unit = "run"
     settings: ClassVar[type[BaseModel]] = TrainingSettings
     scored_by = "reglue_bench.results.training_result:score_training"
-    counted_by = "reglue_bench.terminal.training_tally:TrainingTally"
+    counted_by = "reglue_bench.terminal.tally:TrainingTally"
     trains_first = False
 
     @classmethod

@@ -5,13 +5,12 @@ from __future__ import annotations
 import csv
 import json
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from io import TextIOWrapper
 from itertools import islice
 from typing import TYPE_CHECKING, BinaryIO, Literal
 
 from reglue.errors import MissingExtra
-from reglue_bench.results.episode_columns import COLUMNS, values_of
 
 if TYPE_CHECKING:
     from reglue_bench.results.episodes import EpisodeRow
@@ -19,6 +18,32 @@ if TYPE_CHECKING:
 Format = Literal["csv", "jsonl", "parquet"]
 
 _AT_ONCE = 10_000  # rows of a Parquet row group
+
+
+COLUMNS: dict[str, tuple[str, type]] = {
+    "unit": ("unit", int),
+    "try": ("attempt", int),
+    "k": ("k", int),
+    "task": ("task", str),
+    "variant": ("variant", int),
+    "repeat": ("repeat", int),
+    "seed": ("seed", int),
+    "phase": ("phase", str),
+    "status": ("status", str),
+    "success": ("success", bool),
+    "first_success": ("first_success", int),
+    "return": ("return_", float),
+    "steps": ("steps", int),
+    "clipped": ("clipped", int),
+    "defaulted": ("defaulted", int),
+    "detail": ("detail", str),
+}
+"""Each column's field of EpisodeRow, and its type: int64, UTF-8, boolean or float64."""
+
+
+def values_of(row: object) -> Iterator[int | str | float | None]:
+    """The values of an EpisodeRow in the order of COLUMNS."""
+    return (getattr(row, field) for field, _ in COLUMNS.values())
 
 
 def write_table(episodes: Iterable[EpisodeRow], file: BinaryIO, form: Format) -> None:

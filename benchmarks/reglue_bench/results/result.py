@@ -17,7 +17,6 @@ from reglue_bench.float_range import FloatArray
 from reglue_bench.formatting import plural, signed, value, values
 from reglue_bench.plans.plan import difference, json_difference, title_of
 from reglue_bench.procedures import PROCEDURES
-from reglue_bench.results.data_frames import frame_of, frame_with_intervals
 from reglue_bench.results.episodes import EpisodeRow, Episodes
 from reglue_bench.results.facts import (
     AgentIdentity,
@@ -29,7 +28,7 @@ from reglue_bench.results.facts import (
     Seconds,
     StepCounts,
 )
-from reglue_bench.results.notebook_table import notebook_table
+from reglue_bench.results.result_tables import frame_of, frame_with_intervals, notebook_table
 from reglue_bench.results.scores import (
     CurvePoint,
     PerformanceScore,

@@ -15,7 +15,7 @@ from glue_server import Outcome
 from glue_server.console import say
 from reglue_bench.procedures import procedure_of
 from reglue_bench.runs.observer import Observer, RunStarted
-from reglue_bench.terminal.regular_line import RegularLine
+from reglue_bench.terminal.status_line import RegularLine
 from reglue_bench.terminal.tally import Tally, tally_of
 
 _LINE_EVERY_S = 10.0
