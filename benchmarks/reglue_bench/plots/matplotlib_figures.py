@@ -37,6 +37,7 @@ from reglue_bench.float_range import FloatArray, unit_of
 from reglue_bench.plots.figures import SHADE, Area, Axis, Dots, Line, Mark, Rows, Squares
 from reglue_bench.plots.views import Plot
 from reglue_bench.results.whole_file import whole_file
+from reglue_bench.statistics import Interval
 
 PAGE, PHONE, PAPER = 860, 340, 560
 """Widths in pixels. On a phone the label of a row stands above it, elsewhere beside it."""
@@ -121,7 +122,10 @@ class _Drawing:
         self.y = _scale(figure.y, [mark.y for mark in figure.marks], _BOTTOM, _BOTTOM + height)
         self.y_ticks = {} if self.above else _ticks(figure.y, self.y, lambda _label: 2 * _FONT)
         left = max(14, 10 + _widest(self.y_ticks.values()) + (0 if self.rows.labels else 18))
-        self.x = _scale(figure.x, [mark.x for mark in figure.marks], left, width - _RIGHT)
+        ends: Interval = left, width - _RIGHT
+        if any(isinstance(mark, Squares) for mark in figure.marks):
+            ends = _whole_columns(figure.x, *ends)
+        self.x = _scale(figure.x, [mark.x for mark in figure.marks], *ends)
         self.x_ticks = _ticks(figure.x, self.x, lambda label: _width(label) + 14)
         legend = [(shade, _label(what, 60)) for shade, what in plot.legend if width == PAPER]
         columns = max(1, int(width / (30 + _widest(what for _, what in legend))))
@@ -283,7 +287,7 @@ def _squares(
     mark: Squares, x: FloatArray, y: FloatArray, *, column: float, height: float
 ) -> Artist:
     """Neighbours are one dashed line."""
-    gap = 2.0 if column > 8 else 0.5
+    gap = 2.0 if column > 8 else 1.0 if column > 2 else 0.5
     places = sorted(zip(mark.y, mark.x, y, x, strict=True))
     ends_x, ends_y = list[float](), list[float]()
     for _, group in groupby(enumerate(places), lambda each: (each[1][0], each[1][1] - each[0])):
@@ -294,6 +298,17 @@ def _squares(
     return Line2D(
         ends_x, ends_y, color=mark.colour, linewidth=height, linestyle=(0, (column - gap, gap))
     )
+
+
+def _whole_columns(axis: Axis, left: float, right: float) -> Interval:
+    """The ends of an axis whose columns have integer widths in pixels, if there is room for them.
+
+    A page of many maps has many squares, and integers are short.
+    """
+    low, high = axis.ends or (0, 1)
+    columns, left = round(high - low), ceil(left)
+    width = int(right - left) // columns
+    return left, left + width * columns if width else right
 
 
 @dataclass(frozen=True, slots=True)
@@ -410,7 +425,7 @@ def _tidied(element: ElementTree.Element) -> Iterator[ElementTree.Element]:
         if attributes["transform"].startswith("rotate(-0 "):
             del attributes["transform"]
     if "style" in attributes:
-        attributes["style"] = re.sub("(?<=[:;]) ", "", attributes["style"])
+        attributes["style"] = re.sub("(?<=[:;]) |stroke-dashoffset: 0; ", "", attributes["style"])
     if "d" in attributes and not re.search("[CQ]", attributes["d"]):
         attributes["d"] = _short_outline(attributes["d"])
     digits = 0 if tag == "text" else 1
@@ -428,26 +443,20 @@ def _tidied(element: ElementTree.Element) -> Iterator[ElementTree.Element]:
 
 
 def _short_outline(outline: str) -> str:
-    """The same lines, from each point to the next in tenths of a pixel."""
+    """The same lines, from each point to the next in tenths of a pixel: half of a large page."""
     short, start, here = "", (0, 0), (0, 0)
     for letter, x, y in re.findall(r"([ML]) (\S+) (\S+)|z", outline):
-        if not letter:
-            short, here = f"{short}z", start
-            continue
-        point = (round(10 * float(x)), round(10 * float(y)))
+        point = (round(10 * float(x)), round(10 * float(y))) if letter else start
         across, down = point[0] - here[0], point[1] - here[1]
-        if letter == "M":
-            short += f"m{_tenths(across)} {_tenths(down)}"
-            start = point
+        if not letter:
+            short += "z"
+        elif letter == "M":
+            short, start = f"{short}m{across / 10:g} {down / 10:g}", point
         elif across and down:
-            short += f"l{_tenths(across)} {_tenths(down)}"
+            short += f"l{across / 10:g} {down / 10:g}"
         elif down:
-            short += f"v{_tenths(down)}"
+            short += f"v{down / 10:g}"
         elif across or here == start:  # a dot is printed if it has an end
-            short += f"h{_tenths(across)}"
+            short += f"h{across / 10:g}"
         here = point
-    return short.replace(" -", "-")
-
-
-def _tenths(number: int) -> str:
-    return f"{number / 10:g}".replace("0.", ".", 1) if abs(number) < 10 else f"{number / 10:g}"
+    return re.sub(r"(?<!\d)0\.", ".", short).replace(" -", "-")
