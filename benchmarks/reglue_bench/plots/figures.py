@@ -6,13 +6,14 @@ Colours are middle tones that hold on a light and on a dark page.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
 
 from reglue_bench.float_range import scaled
+from reglue_bench.formatting import count
 from reglue_bench.statistics import Interval
 
 AGENTS = ("#3f7fdc", "#e0833c", "#2a9d8f", "#b064c8", "#c9a227", "#d4526e", "#6c8a3f", "#8d8d99")
@@ -161,6 +162,14 @@ def strips(
 def left_out(dots: int) -> str:
     """What a caption says if `strips` leaves out some of so many dots; else nothing."""
     return f" One dot in {_every(dots)} is drawn." if dots > _MOST_DOTS else ""
+
+
+def spread(values: Sequence[float], amount: Callable[[float], str]) -> list[str]:
+    """The numbers of a strip: how many, the least, the median and the most."""
+    if not values:
+        return ["0", "–", "–", "–"]
+    ends = (amount(float(scaled(f, values))) for f in (np.min, np.median, np.max))
+    return [count(len(values)), *ends]
 
 
 def _every(dots: int) -> int:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reglue_bench.float_range import mean
 from reglue_bench.formatting import STATUSES, count, percent, plural, value, values
 from reglue_bench.measures.measures import measure_text
 from reglue_bench.measures.seed_statistics import LEAST_SEEDS
@@ -17,7 +16,7 @@ from reglue_bench.plots.curves import LOST, Lines, every_run, lines_of, mean_and
 from reglue_bench.plots.figures import NEUTRAL, SHADE, Axis, Dots, Figure, Mark, colour
 from reglue_bench.plots.views import NamedRun, Plot, Table
 from reglue_bench.procedures.online import measured
-from reglue_bench.results.scores import PerformanceScore, StepCurve, TrainingProgress
+from reglue_bench.results.scores import PerformanceScore
 from reglue_bench.statistics import Interval
 
 _ROWS = 20  # of a curve's table
@@ -66,20 +65,21 @@ def training_plots(runs: Sequence[NamedRun], *, prefix: str) -> list[Plot]:
 
 
 def lines_by_agent(runs: Sequence[NamedRun], what: str, measure: str) -> dict[str, Lines]:
-    """A curve of CURVES over training seeds, by agent; of those that have it."""
-    agents: dict[tuple[str, str], list[tuple[int, StepCurve]]] = {}
+    """A curve of training or checkpoints over training seeds, by agent; of those that have it."""
+    agents: dict[tuple[str, str], list[tuple[int, dict[int, float]]]] = {}
     for _, result in runs:
-        if result.training is not None and (curve := CURVES[what](result.training)) is not None:
-            key = result.agent.label, result.plan_sha256
-            agents.setdefault(key, []).append((result.training.steps, curve))
+        if result.training is not None:
+            points = [each for each in result.curves if each.curve == f"{what} {measure}"]
+            trained = result.training.steps, {each.at: each.value for each in points}
+            agents.setdefault((result.agent.label, result.plan_sha256), []).append(trained)
     labels = [label for label, _ in agents]
     by_agent = {}
-    for (label, plan), trained in agents.items():
+    for (label, plan), of_agent in agents.items():
         name = label
         if labels.count(label) > 1:  # as it was trained in several ways
-            name = f"{label}, {trained[0][0]:,} steps"
+            name = f"{label}, {of_agent[0][0]:,} steps"
             name = f"{name}, plan {plan[:6]}" if name in by_agent else name
-        if (of := step_lines([curve for _, curve in trained], measure)) is not None:
+        if (of := step_lines([curve for _, curve in of_agent], measure)) is not None:
             by_agent[name] = of
     return by_agent
 
@@ -90,29 +90,18 @@ def table_steps(lines: Mapping[str, Lines]) -> list[int]:
     return [steps[place] for place in _spread(len(steps))]
 
 
-def step_lines(curves: Sequence[StepCurve], measure: str) -> Lines | None:
-    """A line for each curve, at the steps where all have episodes; None if there are none."""
-    rows = [each.success_rate if measure == "success" else each.mean_return for each in curves]
-    steps = curves[0].at if curves else []
-    if not rows or not all(rows) or any(each.at != steps for each in curves):
+def step_lines(curves: Sequence[Mapping[int, float]], measure: str) -> Lines | None:
+    """A line for each curve, from steps to values, at the steps that all have; None without any."""
+    ends = sorted(set(curves[0]).intersection(*curves))
+    if not ends:
         return None
-    whole = np.array(rows, np.float64)  # (runs, points), None is NaN
-    shared = np.flatnonzero(~np.isnan(whole).any(axis=0))
-    if not len(shared):
-        return None
-    ends = [steps[place] for place in shared]
-    runs = list(range(len(rows)))
+    whole = np.array([[each[step] for step in ends] for each in curves], np.float64)
     bounds = (0.0, 1.0) if measure == "success" else (-math.inf, math.inf)
-    return Lines(
-        "step", ends, ends, whole[:, shared], runs, broken=[], least=LEAST_SEEDS, bounds=bounds
-    )
+    runs = range(len(curves))
+    return Lines("step", ends, ends, whole, runs, broken=[], least=LEAST_SEEDS, bounds=bounds)
 
 
-CURVES: Mapping[str, Callable[[TrainingProgress], StepCurve | None]] = {
-    "checkpoint": lambda training: training.checkpoints,
-    "training": lambda training: training.curve,
-}
-
+CURVES = ("checkpoint", "training")
 MEASURES = ("success", "return")
 
 
@@ -222,32 +211,19 @@ def _performances(agents: Sequence[PlottedScore], *, plot_id: str) -> Plot:
         if alone
         else Table(
             ["agent", "completed runs", "worst", "median", "best"],
-            [_row(agent) for agent in agents],
+            [[each.name, *figures.spread(_completed(each.score), value)] for each in agents],
         ),
     )
 
 
-def _row(agent: PlottedScore) -> list[str]:
-    performances = sorted(r.performance for r in agent.score.completed if r.performance is not None)
-    if not performances:
-        return [agent.name, "0", "–", "–", "–"]
-    middle = mean(
-        [performances[(len(performances) - 1) // 2], performances[len(performances) // 2]]
-    )
-    return [
-        agent.name,
-        str(len(performances)),
-        value(performances[0]),
-        value(middle),
-        value(performances[-1]),
-    ]
+def _completed(score: PerformanceScore) -> list[float]:
+    return [run.performance for run in score.completed if run.performance is not None]
 
 
 def _performance_marks(agent: PlottedScore, row: int) -> list[Mark]:
     """A dot a completed run, and the mean with its interval if all were completed."""
     score, performance = agent.score, agent.score.performance
-    runs = [run.performance for run in score.completed if run.performance is not None]
-    dots = figures.strips({row: runs}, height=0.5, colour=agent.colour, size=7)
+    dots = figures.strips({row: _completed(score)}, height=0.5, colour=agent.colour, size=7)
     if performance is None or len(score.completed) < len(score.runs):
         return dots
     interval, above = score.interval95 or (performance, performance), row - 0.4

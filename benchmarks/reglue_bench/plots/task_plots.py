@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from reglue_bench.float_range import scaled
 from reglue_bench.formatting import count, percent, plural, points, value
 from reglue_bench.measures.compare import Units, paired, same_plan
 from reglue_bench.measures.measures import evaluated
@@ -98,7 +97,10 @@ def steps_to_success(result: Result, *, plot_id: str) -> Plot:
         ),
         table=Table(
             ["task", "successes", "fastest", "median", "slowest"],
-            [[task, *_spread(steps, lambda at: f"{at:,.0f}")] for task, steps in by_task.items()],
+            [
+                [task, *figures.spread(steps, lambda at: f"{at:,.0f}")]
+                for task, steps in by_task.items()
+            ],
         ),
     )
 
@@ -131,7 +133,7 @@ def returns(runs: Sequence[NamedRun], *, plot_id: str) -> Plot:
                 [
                     *([] if alone else [each.name]),
                     task,
-                    *_spread([row.return_ for row in of_agent if row.task == task], value),
+                    *figures.spread([row.return_ for row in of_agent if row.task == task], value),
                     value(each.scores[task].score) if task in each.scores else "–",
                 ]
                 for each, of_agent in zip(of, played, strict=True)
@@ -254,14 +256,6 @@ def _dots(agent: PlottedAgent, tasks: Sequence[str], place: int, of: int) -> lis
 
 def _interval(each: TaskScore, measure: Measure) -> str:
     return measure.amounts(each.interval95) if each.interval95 else ""
-
-
-def _spread(values: Sequence[float], amount: Callable[[float], str]) -> list[str]:
-    """Their number, the least, the median and the most."""
-    if not values:
-        return ["0", "–", "–", "–"]
-    ends = (amount(float(scaled(f, values))) for f in (np.min, np.median, np.max))
-    return [count(len(values)), *ends]
 
 
 def _episodes(agent: PlottedAgent) -> list[EpisodeRow]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from env_adapters.named_objects import imported
@@ -180,14 +180,11 @@ class ReturnTally(JudgedTally):
 
     def details(self) -> RenderableType:
         """The last returns of each task, and their mean."""
-        from rich.table import Table
-        from rich.text import Text
-
-        table = Table(box=None, show_header=False, padding=(0, 1))
+        rows = []
         for task, returns in list(self._returns.items())[-_ROWS:]:
             line = sparkline(returns, low=min(returns), high=max(returns), width=_WIDTH)
-            table.add_row(Text(task), Text(line, style="green"), number(mean(returns)))
-        return table
+            rows.append((task, line, number(mean(returns))))
+        return _bars(rows)
 
 
 class LearningTally(Tally):
@@ -243,20 +240,16 @@ class LearningTally(Tally):
 
     def details(self) -> RenderableType:
         """Returns by episode of the last runs, on one scale."""
-        from rich.table import Table
-        from rich.text import Text
-
         recent = list(self._returns.items())[-_RUNS:]
         everything = sorted(each for _, returns in recent for each in returns)
-        table = Table(box=None, show_header=False, padding=(0, 1))
+        rows = []
         if everything:
             # The first episodes may be worse than all others: they must not flatten those.
             low = everything[len(everything) // 20]
             for unit, returns in recent:
                 line = sparkline(returns, low=low, high=everything[-1], width=_WIDTH)
-                late = returns[-_RECENT:]
-                table.add_row(f"run {unit + 1}", Text(line, style="green"), number(mean(late)))
-        return table
+                rows.append((f"run {unit + 1}", line, number(mean(returns[-_RECENT:]))))
+        return _bars(rows)
 
     def _done_in_play(self) -> int:
         left = self._procedure.units - len(self._over)
@@ -336,17 +329,13 @@ class TrainingTally(Tally):
 
     def details(self) -> RenderableType:
         """Returns over training; then what the judge shows."""
-        from rich.table import Table
-        from rich.text import Text
-
         if self._judge is not None:
             return self._judge.details()
-        table = Table(box=None, show_header=False, padding=(0, 1))
-        if self._curve:
-            low, high = min(self._curve), max(self._curve)
-            line = sparkline(self._curve, low=low, high=high, width=_WIDTH_TRAINED)
-            table.add_row("return", Text(line, style="green"), f"{number(low)} to {number(high)}")
-        return table
+        if not self._curve:
+            return _bars([])
+        low, high = min(self._curve), max(self._curve)
+        line = sparkline(self._curve, low=low, high=high, width=_WIDTH_TRAINED)
+        return _bars([("return", line, f"{number(low)} to {number(high)}")])
 
     def _judging(self) -> Tally:
         """What the judge shows, from now on."""
@@ -379,3 +368,14 @@ def tally_of(procedure: Procedure, begun: RunStarted, clock: Callable[[], float]
         "tally", procedure.counted_by, Tally
     )
     return make(procedure, begun, clock)
+
+
+def _bars(rows: Iterable[tuple[str, str, str]]) -> RenderableType:
+    """A sparkline in each row, between its name and its number."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, show_header=False, padding=(0, 1))
+    for name, line, figure in rows:
+        table.add_row(Text(name), Text(line, style="green"), figure)
+    return table

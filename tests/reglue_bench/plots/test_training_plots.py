@@ -6,7 +6,6 @@ from reglue_bench import evaluate
 from reglue_bench.plots.learning_plots import step_lines, training_plots
 from reglue_bench.report.page import draw_report
 from reglue_bench.results.result import Result
-from reglue_bench.results.scores import StepCurve
 from reglue_bench.terminal.summary import training_lines
 from tests.reglue_bench.agents import Seeded
 
@@ -24,12 +23,6 @@ def trained(seed: int = 0, label: str = "seeded") -> Result:
         training_seed=seed,
         label=label,
     )
-
-
-def curve(*returns: float | None) -> StepCurve:
-    points = [*range(10, 10 * len(returns) + 1, 10)]
-    episodes = [each is not None for each in returns]
-    return StepCurve(at=points, episodes=episodes, mean_return=[*returns], success_rate=[])
 
 
 def test_the_page_shows_checkpoints_and_training_over_steps() -> None:
@@ -53,13 +46,12 @@ def test_runs_of_one_label_are_training_seeds_of_one_line() -> None:
 
 
 def test_a_line_has_the_steps_at_which_every_run_has_episodes() -> None:
-    lines = step_lines([curve(1.0, None, 3.0), curve(2.0, 5.0, 7.0)], "return")
+    lines = step_lines([{10: 1.0, 30: 3.0}, {10: 2.0, 20: 5.0, 30: 7.0}], "return")
     assert lines is not None
     assert lines.ends == [10, 30]
     assert lines.whole.tolist() == [[1.0, 3.0], [2.0, 7.0]]
-    assert step_lines([curve(None, 1.0), curve(1.0, None)], "return") is None
-    assert step_lines([curve(1.0), curve(1.0, 2.0)], "return") is None
-    assert step_lines([curve(1.0)], "success") is None
+    assert step_lines([{20: 1.0}, {10: 1.0}], "return") is None
+    assert step_lines([{}], "success") is None
 
 
 def test_the_terminal_says_how_long_it_trained_and_draws_what_came_of_it() -> None:
