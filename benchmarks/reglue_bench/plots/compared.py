@@ -7,6 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
@@ -20,6 +21,12 @@ from reglue_bench.plots.figures import SUCCESS, Area, Axis, Figure, Line, Mark, 
 from reglue_bench.plots.views import ComparisonView, NamedRun, Plot, Row, SeedRow, Table
 from reglue_bench.results.result import Measure, Result
 from reglue_bench.results.scores import TaskScore
+
+Pairs: TypeAlias = Mapping[tuple[int, int], Difference]
+"""Of the places of two: the later minus the earlier."""
+
+ALPHA = 0.05
+"""Of two that are alike, one is called better this rarely: once in twenty reports."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,28 +90,20 @@ def seeds_caption(of: Sequence[PlottedAgent]) -> str:
 
 
 def groups_of(runs: Sequence[NamedRun]) -> dict[str, list[Result]]:
-    """The agents, as in `agents_of`, whose runs can be taken together."""
-    return {name: group for name, group in agents_of(runs).items() if _compares(group)}
+    """The runs of agents with two training seeds or more on one plan, by label.
 
-
-def agents_of(runs: Sequence[NamedRun]) -> dict[str, list[Result]]:
-    """The runs of agents with two training seeds or more on one plan, by label."""
+    Of those whose runs can be taken together: what each unit counts has to be known.
+    """
     groups: dict[tuple[str, str, str, bool], dict[int, Result]] = {}
     for _, run in runs:
         if run.agent.training_seed is not None and run.complete:
             groups.setdefault(_key(run), {})[run.agent.training_seed] = run
     by_name: dict[str, list[Result]] = {}
     for (label, title, plan, _), group in groups.items():
-        if len(group) > 1:
+        if len(group) > 1 and _compares([*group.values()]):
             name = label if label not in by_name else f"{label} on {title} {plan[:6]}"
             by_name[name] = list(group.values())
     return by_name
-
-
-Pairs = Mapping[tuple[int, int], Difference]  # later minus earlier, by their places
-
-ALPHA = 0.05
-"""Of two that are alike, one is called better this rarely: once in twenty reports."""
 
 
 def verdict(
@@ -294,7 +293,6 @@ def _key(run: Result) -> tuple[str, str, str, bool]:
 
 
 def _compares(group: Sequence[Result]) -> bool:
-    """Whether its runs can be taken together: of returns every episode has to be there."""
     try:
         scores_by_task(group)
     except UsageError:

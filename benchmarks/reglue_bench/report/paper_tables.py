@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import astuple, dataclass, fields
 from io import StringIO
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,8 +23,7 @@ from reglue_bench.results.result import Measure
 from reglue_bench.statistics import Interval
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreRow:
+class ScoreRow(NamedTuple):
     """The score of an agent; a field is None if it is unknown or too few seeds were played."""
 
     agent: str
@@ -39,8 +38,7 @@ class ScoreRow:
     iqm_high: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class CurveRow:
+class CurveRow(NamedTuple):
     """A point of a curve over training steps, over an agent's training seeds."""
 
     agent: str
@@ -86,8 +84,8 @@ def as_csv(rows: Sequence[ScoreRow] | Sequence[CurveRow]) -> str:
     """A CSV text with a header; floats have all their digits, and unknown values are empty."""
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(each.name for each in fields(rows[0]))
-    writer.writerows(astuple(row) for row in rows)
+    writer.writerow(rows[0]._fields)
+    writer.writerows(rows)
     return text.getvalue()
 
 

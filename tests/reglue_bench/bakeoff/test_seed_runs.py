@@ -15,7 +15,7 @@ from reglue_bench import evaluate
 from reglue_bench.bakeoff import read_bakeoff
 from reglue_bench.bakeoff.seed_runs import holds_seeds, runs_in, seeded, seeded_before
 from reglue_bench.cli import bench, report
-from reglue_bench.plots.compared import agents_of
+from reglue_bench.plots.compared import groups_of
 from reglue_bench.report.page import draw_report
 from reglue_bench.results.read_run import read_run
 from reglue_bench.results.result import Result
@@ -158,7 +158,7 @@ def test_training_seeds_are_compared_by_return_too() -> None:
         for label, agent in (("one", Steady), ("other", lambda _seed: Seeded()))
         for seed in range(5)
     ]
-    assert list(agents_of(runs)) == ["one", "other"]
+    assert list(groups_of(runs)) == ["one", "other"]
     found = draw_report(runs).comparison
     assert found is not None
     assert [row.name for row in found.seeds] == ["one", "other"]
