@@ -10,6 +10,7 @@ import contextlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import combinations
 from typing import TypeAlias, TypeVar
 
@@ -105,9 +106,10 @@ class Units:
         self.result = result
         self.by_task: dict[str, dict[Key, float | None]] = {}  # see UnitScore.value
         self.have_seeds = True
+        self._measure = result.measure
         places: Counter[tuple[str, int, int]] = Counter()
         for row in result.units:
-            seed = row.seed if result.measure.by_seed else None
+            seed = row.seed if self._measure.by_seed else None
             goal = (row.task, row.variant, row.number if seed is None else seed)
             self.by_task.setdefault(row.task, {})[*goal[1:], places[goal]] = row.value
             self.have_seeds &= row.seed is not None
@@ -128,21 +130,21 @@ class Units:
         Those of a goal are averaged where goals are the units, or a task has several. Raises
         UsageError if what a unit counts is not known.
         """
-        values = self.by_task.get(task, {})
+        values, worst = self.by_task.get(task, {}), cache(lambda: self._worst(task))
         goals: dict[int, list[float]] = {variant: [] for variant in planned}
         for key in keys:
-            value = values[key] if key in values else self._worst(task)
+            value = values[key] if key in values else worst()
             goals.setdefault(key[0], []).append(self._known(value))
         for variant, count in planned.items():
             if rest := count - len(goals[variant]):
-                goals[variant] += [self._worst(task)] * rest
-        if self.result.measure.unit == "goal":
+                goals[variant] += [worst()] * rest
+        if self._measure.unit == "goal":
             return np.array([mean(of) for of in goals.values()])
         return averaged_by_goal({task: goals})[task]
 
     def _worst(self, task: str) -> float:
         """What a unit counts that was not played."""
-        if self.result.measure.is_rate:
+        if self._measure.is_rate:
             return 0.0
         declared = self.result.parameters.get("worst_performance")
         known = self._known(float(declared) if isinstance(declared, int | float) else None)
@@ -151,7 +153,7 @@ class Units:
     def _known(self, value: float | None) -> float:
         if value is None:
             raise UsageError(
-                f"{self.result.agent.label} did not play every {self.result.measure.unit} to its "
+                f"{self.result.agent.label} did not play every {self._measure.unit} to its "
                 "end, and what those are worth is not known: declare the run's worst performance"
             )
         return value
