@@ -5,45 +5,17 @@ from __future__ import annotations
 import csv
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from io import TextIOWrapper
 from itertools import islice
-from typing import TYPE_CHECKING, BinaryIO, Literal
+from typing import BinaryIO, Literal
 
 from reglue.errors import MissingExtra
-
-if TYPE_CHECKING:
-    from reglue_bench.results.episodes import EpisodeRow
+from reglue_bench.results.episodes import COLUMNS, EpisodeRow
 
 Format = Literal["csv", "jsonl", "parquet"]
 
 _AT_ONCE = 10_000  # rows of a Parquet row group
-
-
-COLUMNS: dict[str, tuple[str, type]] = {
-    "unit": ("unit", int),
-    "try": ("attempt", int),
-    "k": ("k", int),
-    "task": ("task", str),
-    "variant": ("variant", int),
-    "repeat": ("repeat", int),
-    "seed": ("seed", int),
-    "phase": ("phase", str),
-    "status": ("status", str),
-    "success": ("success", bool),
-    "first_success": ("first_success", int),
-    "return": ("return_", float),
-    "steps": ("steps", int),
-    "clipped": ("clipped", int),
-    "defaulted": ("defaulted", int),
-    "detail": ("detail", str),
-}
-"""Each column's field of EpisodeRow, and its type: int64, UTF-8, boolean or float64."""
-
-
-def values_of(row: object) -> Iterator[int | str | float | None]:
-    """The values of an EpisodeRow in the order of COLUMNS."""
-    return (getattr(row, field) for field, _ in COLUMNS.values())
 
 
 def write_table(episodes: Iterable[EpisodeRow], file: BinaryIO, form: Format) -> None:
@@ -59,14 +31,14 @@ def _csv(episodes: Iterable[EpisodeRow], file: BinaryIO) -> None:
     text = TextIOWrapper(file, "utf-8", errors="backslashreplace", newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
-    writer.writerows(values_of(row) for row in episodes)
+    writer.writerows(row.values for row in episodes)
     text.detach()
 
 
 def _jsonl(episodes: Iterable[EpisodeRow], file: BinaryIO) -> None:
     """An object for each line; null for a return that is not finite, as JSON has none."""
     for row in episodes:
-        values: dict[str, object] = dict(zip(COLUMNS, values_of(row), strict=True))
+        values: dict[str, object] = dict(zip(COLUMNS, row.values, strict=True))
         if not math.isfinite(row.return_):
             values["return"] = None
         file.write(json.dumps(values, allow_nan=False).encode() + b"\n")
@@ -86,7 +58,7 @@ def _parquet(episodes: Iterable[EpisodeRow], file: BinaryIO) -> None:
     with parquet.ParquetWriter(file, schema) as writer:
         rows = iter(episodes)
         while some := list(islice(rows, _AT_ONCE)):
-            columns = zip(*map(values_of, some), strict=True)
+            columns = zip(*(row.values for row in some), strict=True)
             writer.write_table(pa.table(dict(zip(COLUMNS, columns, strict=True)), schema))
 
 

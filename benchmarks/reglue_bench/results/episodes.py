@@ -13,7 +13,6 @@ from typing import Any
 from reglue_bench.plans.keys import PUBLIC
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
-from reglue_bench.results.episode_export import COLUMNS, values_of
 from reglue_bench.results.result_tables import frame_of
 from reglue_bench.runs.ledger import LedgerReader, Row
 
@@ -27,6 +26,32 @@ class EpisodeRow(Row):
     repeat: int
     phase: str  # a key of PHASES
     seed: int | None = None  # of its environment, see Plan.cell_seed; None if a secret keys it
+
+    @property
+    def values(self) -> tuple[int | str | float | None, ...]:
+        """Its values in the order of COLUMNS."""
+        return tuple(getattr(self, field) for field, _ in COLUMNS.values())
+
+
+COLUMNS: dict[str, tuple[str, type]] = {
+    "unit": ("unit", int),
+    "try": ("attempt", int),
+    "k": ("k", int),
+    "task": ("task", str),
+    "variant": ("variant", int),
+    "repeat": ("repeat", int),
+    "seed": ("seed", int),
+    "phase": ("phase", str),
+    "status": ("status", str),
+    "success": ("success", bool),
+    "first_success": ("first_success", int),
+    "return": ("return_", float),
+    "steps": ("steps", int),
+    "clipped": ("clipped", int),
+    "defaulted": ("defaulted", int),
+    "detail": ("detail", str),
+}
+"""Each column's field of EpisodeRow, and its type: int64, UTF-8, boolean or float64."""
 
 
 class Episodes(Iterable[EpisodeRow]):
@@ -56,7 +81,7 @@ class Episodes(Iterable[EpisodeRow]):
 
         Raises MissingExtra without pandas.
         """
-        frame = frame_of(COLUMNS, map(values_of, self))
+        frame = frame_of(COLUMNS, (row.values for row in self))
         return frame.astype({"seed": "Int64"})  # none where a secret keys it
 
     def __eq__(self, other: object) -> bool:
