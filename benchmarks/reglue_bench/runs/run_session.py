@@ -75,6 +75,8 @@ class Session:
         self._request = request
         self._watcher = watcher
         self._began = began
+        # Before the next session begins. A process that died may not have noted what it played.
+        self._has_died = ledger.has_no_early_end
         self._session = ledger.begin_session()
         self._procedure = procedure_of(request.plan)
         self._shortest = ShortestEpisode()
@@ -98,7 +100,7 @@ class Session:
         todo = left_to_play(self._ledger, self._procedure, self._request.retry_faults)
         if not todo:
             return None
-        self._was_lost = bool(todo.tried)
+        self._was_lost = self._has_died or bool(todo.tried)
         self._placement = self._placed()
         agents = len({unit % self._procedure.agents for unit in todo.units})
         players = players_of(self._request, self._folder, self._watcher.say, agents)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -17,7 +19,7 @@ import pytest
 from reglue_bench.cli.shared_flags import new_folder
 from reglue_bench.results.result import read_result
 from reglue_bench.results.scores import PerformanceScore
-from reglue_bench.run_folder import WORKER_LOG
+from reglue_bench.run_folder import LEDGER, WORKER_LOG
 from reglue_bench.runs.ledger import Ledger
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.benching import commanded
@@ -280,7 +282,10 @@ class Crashes(CartPoleEnv):
 """
 
 
-def test_a_crash_in_this_process_names_its_lines_and_is_resumed_in_workers(tmp_path: Path) -> None:
+@pytest.mark.parametrize("wrote", [True, False], ids=["", "before the ledger had its unit"])
+def test_a_crash_in_this_process_names_its_lines_and_is_resumed_in_workers(
+    tmp_path: Path, *, wrote: bool
+) -> None:
     file, run = tmp_path / "crashes.py", tmp_path / "run"
     file.write_text(CRASHES)
     words = [f"evaluate:{file}:Crashes", "--agent", "random", "--num-episodes", "1"]
@@ -289,6 +294,9 @@ def test_a_crash_in_this_process_names_its_lines_and_is_resumed_in_workers(tmp_p
     assert "Segmentation fault" in played.stderr
     assert f'"{file}", line 9 in step' in played.stderr
     assert "Thread 0x" not in played.stderr, "no other thread crashed"
+    if not wrote:
+        with contextlib.closing(sqlite3.connect(run / LEDGER)) as ledger, ledger:
+            ledger.execute("DELETE FROM begun")
     resumed = reglue("bench", "--resume", str(run))
     assert resumed.returncode == 1
     assert f'"{file}", line 9 in step' in (run / WORKER_LOG).read_text()

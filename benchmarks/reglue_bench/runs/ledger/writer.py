@@ -184,6 +184,12 @@ class Ledger(LedgerReader):
         with self._transaction() as connection:
             self._set(connection, {name: value})
 
+    @property
+    def has_no_early_end(self) -> bool:
+        """Whether the last session has noted none. If a unit has no row, its process has died."""
+        about = self.about
+        return SESSIONS in about and not about[ENDED_EARLY]
+
     def begin_session(self) -> int:
         """Begin a session: this process writes. Returns the key of its totals."""
         with self._transaction() as connection:
