@@ -1,4 +1,4 @@
-"""How a process of the SDK hears Ctrl-C, and SIGTERM as `docker stop` sends it.
+"""Handlers of Ctrl-C, and of SIGTERM as `docker stop` sends it, in a process of the SDK.
 
 Outside of the package, and with few imports: the console script calls it before it loads anything.
 """

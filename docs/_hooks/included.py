@@ -46,7 +46,7 @@ BOOSTS = {
     "explanation/": 0.75,
     "reference/": 0.25,
 }
-"""How much a page's words weigh in the search, by how its path begins; those of guides weigh 1."""
+"""The weight of a page's words in the search, by how its path begins; guides have 1."""
 
 _SOURCES = {page: source for source, page in INCLUDED.items()}
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)

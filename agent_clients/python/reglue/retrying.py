@@ -42,10 +42,10 @@ class Tries:
 
     @property
     def left_s(self) -> float:
-        """How much of the time is left, seconds; negative once it is over."""
+        """The time that is left, seconds; negative once it is over."""
         return self._until - time.monotonic()
 
     def pause_s(self) -> float | None:
-        """How long to wait before the next try, seconds; None if it would begin too late."""
+        """The pause before the next try, seconds; None if that would begin too late."""
         pause_s = next(self._pauses)
         return None if pause_s > self.left_s else pause_s

@@ -1,1 +1,1 @@
-"""What runs are judged by, and how two of them are compared."""
+"""Measures, by which runs are judged, and comparisons of two runs."""

@@ -1,4 +1,4 @@
-"""Which of two runs is better, judged on the units that both have played.
+"""The comparison of two runs, on the units that both have played.
 
 A run is judged by one score, such as success of goals, returns of episodes, or the performance
 of an agent while it learns. Its `Measure` says what is paired, and what follows from differences.
@@ -27,7 +27,7 @@ Key: TypeAlias = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """How much better one result is than another: positive if it is better."""
+    """The difference between one result and another: positive if it is better."""
 
     difference: float  # of means over tasks; -1 to 1 of success rates, else in the task's units
     difference_per_task: Mapping[str, float]
@@ -143,7 +143,7 @@ class Units:
         return averaged_by_goal({task: goals})[task]
 
     def _worst(self, task: str) -> float:
-        """What a unit counts that was not played."""
+        """The value of a unit that was not played."""
         if self._measure.is_rate:
             return 0.0
         declared = self.result.parameters.get("worst_performance")

@@ -122,4 +122,4 @@ PERFORMANCE = Measure(
     alike=_goals_and_metric,
     infer=student,
 )
-"""What an agent earns while it learns, over independent runs."""
+"""The performance of an agent while it learns, over independent runs."""

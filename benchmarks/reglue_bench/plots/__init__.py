@@ -1,1 +1,1 @@
-"""What reports show: plots, tables and sentences about one run or several."""
+"""Plots, tables and sentences of reports, about one run or several."""

@@ -1,4 +1,4 @@
-"""What a report says of several runs: agents over training seeds, pairs, and who is the best."""
+"""Tables and sentences about several runs: agents over training seeds, pairs, the best one."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def groups_of(runs: Sequence[NamedRun]) -> dict[str, list[Result]]:
 def verdict(
     names: Sequence[str], scores: Mapping[int, float], differences: Pairs, of: Measure
 ) -> str:
-    """Which has the best score, by place, and how sure that is.
+    """A sentence that names the best score, by place, and how sure that is.
 
     Empty if there is nothing to choose from: all are alike, or some cannot be compared.
     """

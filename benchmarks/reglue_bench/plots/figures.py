@@ -40,7 +40,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """What lies between two lines."""
+    """The area between two lines."""
 
     x: Sequence[float]
     low: Sequence[float]
@@ -100,7 +100,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """What is drawn: nothing if there are no marks."""
+    """A drawing; empty if there are no marks."""
 
     marks: Sequence[Mark]
     x: Axis
@@ -160,7 +160,7 @@ def strips(
 
 
 def left_out(dots: int) -> str:
-    """What a caption says if `strips` leaves out some of so many dots; else nothing."""
+    """The sentence for a caption if `strips` leaves out some of so many dots; else empty."""
     return f" One dot in {_every(dots)} is drawn." if dots > _MOST_DOTS else ""
 
 

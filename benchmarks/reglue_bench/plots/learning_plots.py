@@ -263,7 +263,7 @@ def _spread(points: int) -> list[int]:
 
 
 def _measured_part(score: PerformanceScore) -> Interval | None:
-    """What is measured, where that is not all."""
+    """The part of a run that is measured, where that is not all of it."""
     if score.metric == "all":
         return None
     return score.quota - measured(score.metric, score.quota), score.quota

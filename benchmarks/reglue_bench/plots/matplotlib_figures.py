@@ -313,7 +313,7 @@ def _whole_columns(axis: Axis, left: float, right: float) -> Interval:
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
-    """Where the values of an axis lie.
+    """The places of an axis's values.
 
     They are divided by a unit, as the difference of the largest floats is not finite.
     """

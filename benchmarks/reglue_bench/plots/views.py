@@ -1,4 +1,4 @@
-"""What a page shows, as its template takes it."""
+"""The contents of a page, as its template takes them."""
 
 from __future__ import annotations
 

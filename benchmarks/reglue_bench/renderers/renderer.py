@@ -22,7 +22,7 @@ from reglue_bench.results.result import Result
 from reglue_bench.results.scores import PerformanceScore, ReturnScore, Success, SuccessScore
 
 Sentences: TypeAlias = Sequence[tuple[str, str]]
-"""What each is about, and what it says."""
+"""Pairs of a subject and a sentence about it."""
 
 
 def episode_facts(result: Result) -> Sentences:
@@ -267,7 +267,7 @@ def _performance_headline(result: Result) -> list[str]:
 
 
 def _freshness(score: PerformanceScore) -> str:
-    """What makes the agent of each run naive."""
+    """A sentence on how the agent of each run is made naive."""
     if score.fresh_agent == "process":
         return "each run has an agent process of its own"
     return (
@@ -288,7 +288,7 @@ def _performance_notes(result: Result) -> list[str]:
 
 
 def _withheld(score: PerformanceScore) -> list[str]:
-    """What runs that the agent's own fault ended count as, and why there is no performance."""
+    """Sentences on runs that the agent's own fault ended, and on a missing performance."""
     lines = []
     if score.given_up:
         assert score.worst_performance is not None

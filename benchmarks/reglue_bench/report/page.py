@@ -54,7 +54,7 @@ class Page:
         return path
 
     def document(self, folders: Sequence[Path], results: Sequence[Result]) -> str:
-        """What it says, as JSON: the runs, the verdict, and the difference of each two."""
+        """The page's contents as JSON: the runs, the verdict, and the difference of each two."""
         comparison = self.comparison
         runs = zip(self.names, map(str, folders), results, strict=True)
         differences = comparison.differences.items() if comparison else []

@@ -1,4 +1,4 @@
-"""What the page says about one run, and about several that are compared."""
+"""The page's contents: of one run, and of several that are compared."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def badges(run: Result) -> str:
 
 
 def apart(run: NamedRun, first: NamedRun) -> str:
-    """Why two runs are not compared."""
+    """The reason why two runs are not compared."""
     for name, result in (run, first):
         if result.score.value is None:
             return f"{name} has no score, and is not compared."
@@ -179,7 +179,7 @@ def _track(
 
 
 def _measure(runs: Sequence[NamedRun]) -> Measure:
-    """What all are judged by. Raises UsageError for several scores."""
+    """The measure of all runs. Raises UsageError if they have several."""
     _, first = runs[0]
     for name, run in runs[1:]:
         if run.measure != first.measure:
@@ -333,7 +333,7 @@ def _notes(result: Result) -> list[str]:
 
 
 def _statuses(result: Result) -> list[Share]:
-    """What was planned, by how it ended."""
+    """The share of what was planned for each way in which it ended."""
     counts = dict(result.status_counts)
     ended, won = counts.pop("ok", 0), result.coverage.cells_succeeded
     is_rate = result.measure.is_rate

@@ -1,4 +1,4 @@
-r"""What a report says of agents, as tables for papers and programs: CSV, and LaTeX with booktabs.
+r"""Scores and curves of agents as tables for papers and programs: CSV, and LaTeX with booktabs.
 
 A row is an agent over its training seeds, or else a run. The document that includes the LaTeX
 needs `\usepackage{booktabs}`.

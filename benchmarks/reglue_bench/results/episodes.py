@@ -68,7 +68,7 @@ class Episodes(Iterable[EpisodeRow]):
 
     @property
     def plan(self) -> Plan:
-        """What the run plays."""
+        """The run's plan."""
         with LedgerReader(self.folder) as ledger:
             return Plan.from_json(ledger.about["plan"])
 

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 Isolation = Literal["in process", "none", "remote", "user", "bubblewrap", "container"]
-"""What kept an agent from the benchmark's files and memory, the weakest first.
+"""Kinds of isolation of an agent from the benchmark's files and memory, the weakest first.
 
 `in process`: an object in the driver's own process. `none`: a program with the driver's
 rights. `remote`: it connected by itself, so its host decides. Else a sandbox.
@@ -22,7 +22,7 @@ class Record(BaseModel):
 
 
 class AgentIdentity(Record):
-    """Which agent was judged; runs that differ in `training_seed` alone are one agent."""
+    """The agent that was judged; runs that differ in `training_seed` alone are one agent."""
 
     name: str  # the agent's own name
     label: str  # its name in reports
@@ -32,7 +32,7 @@ class AgentIdentity(Record):
 
 
 class Coverage(Record):
-    """How much of the plan, and of the benchmark's goals, was played."""
+    """The part of the plan, and of the benchmark's goals, that was played."""
 
     cells_planned: int  # evaluation episodes; online: runs
     cells_completed: int  # played to their end
@@ -71,7 +71,7 @@ class FaultCount(Record):
 
 
 class Recorded(Record):
-    """What a run's dataset holds of the episodes that have steps, of all phases."""
+    """The part of a run's episodes with steps, of all phases, that its dataset holds."""
 
     episodes: int  # that are in it
     lost: int  # that are not: the disk was full, or they were played without --record

@@ -200,7 +200,7 @@ def _score(
 
 
 def _withheld(runs: Sequence[LearningRun]) -> str:
-    """Why not every run has a performance; empty if every one has."""
+    """The reason why a run has no performance; empty if every one has."""
     without = [run.status for run in runs if run.performance is None]
     unknown = ", and no worst performance is known: declare one"
     reasons = {

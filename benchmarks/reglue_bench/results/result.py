@@ -128,7 +128,7 @@ class Result(BaseModel):
         return self._episodes is not None
 
     def differences(self, other: Result, *, called: tuple[str, str]) -> list[str]:
-        """What it played that `other` did not, one line each, as of their plans.
+        """Differences between what it and `other` played, one line each, as of their plans.
 
         Without ledgers, which hold these, only as far as the results say.
         """
@@ -157,7 +157,7 @@ class Result(BaseModel):
 
     @property
     def measure(self) -> Measure:
-        """What it is judged by."""
+        """The measure by which it is judged."""
         return measure_of(self.procedure, self.parameters)
 
     @property
@@ -199,7 +199,7 @@ class Result(BaseModel):
         raise BadArgument(got=brief(table), wanted="'scores', 'curves' or 'units'")
 
     def _repr_html_(self) -> str:
-        """What a notebook shows of it."""
+        """HTML that a notebook shows."""
         return notebook_table(str(self), self.scores)
 
     @property
@@ -240,7 +240,7 @@ class Result(BaseModel):
 
     @property
     def caveats(self) -> list[str]:
-        """What a reader of the score and its interval has to know: a line each."""
+        """Caveats of the score and its interval, a line each."""
         doubts = [str(each) for each in self.repeats if not each.repeatable]
         return [*self._of_one_variant(), *doubts]
 
@@ -358,7 +358,7 @@ def parse_result(text: str | bytes, name: str) -> Result:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """What runs are judged by.
+    """A kind of score by which runs are judged and compared.
 
     A procedure names one (`Procedure.measured_by`). Runs with equal measures are compared. A
     package derives its own from another, `replace(SUCCESS, name="speed", …)`.
@@ -388,7 +388,7 @@ class Measure:
 
 
 def measure_of(procedure: str, parameters: Mapping[str, Any]) -> Measure:
-    """What plans of this procedure and these parameters are judged by.
+    """The measure of plans of this procedure and these parameters.
 
     Raises UnknownName, and CannotLoad for another package's.
     """

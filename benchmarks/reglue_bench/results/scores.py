@@ -32,7 +32,7 @@ class TaskScore(NamedTuple):
 
     @property
     def of(self) -> str:
-        """What it is a mean of: `50 goals`."""
+        """The number of units that it is the mean of: `50 goals`."""
         return plural(self.n, self.unit)
 
     @property
@@ -71,7 +71,7 @@ class Rates(Record):
 
 
 class Upstream(Record):
-    """What `metaworld.evaluation` counts in the same episodes."""
+    """The score that `metaworld.evaluation` gives to the same episodes."""
 
     mean_success_rate: float  # mean over tasks, 0 to 1
     mean_return: float | None  # over the episodes that count; None if there are none
@@ -102,7 +102,7 @@ class SuccessScore(Record):
         return self.intervals95.mean
 
     def table(self, planned: Planned, name: str) -> Iterator[TaskScore]:
-        """What it says of each task and of all, as rows; the score itself has that name."""
+        """Rows of each task and of all tasks; those of the score itself have its name."""
         goals, episodes = _counts(planned)
         yield from _rates(name, self, goals, self.intervals95)
         if self.before_adaptation is not None:
@@ -178,7 +178,7 @@ class Curve(Record):
 
 
 class PerformanceScore(Record):
-    """What an agent earned while it learned, over independent runs."""
+    """The performance of an agent while it learned, over independent runs."""
 
     kind: Literal["performance"] = "performance"  # which score this is
     performance: float | None  # mean over all planned runs; None: see `withheld`

@@ -119,12 +119,12 @@ def score_of(ledger: LedgerReader) -> Result:
 
 
 def _machines(about: Mapping[str, str]) -> list[str]:
-    """Where agents played: entries say `agent 3: NAME, PROCESSOR`."""
+    """The machines on which agents played: entries say `agent 3: NAME, PROCESSOR`."""
     return sorted({each.partition(": ")[2] for each in _entries_of(about, MACHINE)})
 
 
 def _entries_of(about: Mapping[str, str], kind: str) -> list[str]:
-    """What the names of entries of a kind say."""
+    """The texts behind the prefix of a kind in the names of entries."""
     return sorted(name.removeprefix(kind) for name in about if name.startswith(kind))
 
 
@@ -143,7 +143,7 @@ def _identity(about: Mapping[str, str], settings: Settings) -> AgentIdentity:
 
 
 def _fresh(settings: Settings) -> Literal["process", "agent_init"]:
-    """What made agents naive: a new process if one is started here."""
+    """The way in which agents were made naive: a new process if one is started here."""
     launched = settings.agent_cmd or settings.agent not in (None, AGENT_WAIT)
     return "process" if launched else "agent_init"
 

@@ -20,7 +20,7 @@ from reglue_bench.runs.ledger import Row
 
 
 def score_training(procedure: Training, played: ScoreInputs) -> Result:
-    """What the judge says of the rows that are judged, and a fold over the others."""
+    """The judge's result of the rows that are judged, and a fold over the others."""
     judged = replace(
         played, plan=evaluation_of(played.plan), rows=lambda: _judged(procedure, played.rows())
     )

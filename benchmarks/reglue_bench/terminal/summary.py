@@ -81,7 +81,7 @@ def _curve(name: str, values: Sequence[float]) -> list[str]:
 
 
 def _tasks(result: Result) -> _Cells:
-    """How much was planned of each task, the score, its interval, and what else is known."""
+    """For each task the planned units, the score, its interval, and what else is known."""
     rows, name, planned = result.scores, result.measure.name, result.coverage.episodes_planned
     known = {(row.task, row.what): row for row in rows}
     tasks = [*dict.fromkeys([*planned, *(row.task for row in rows)]), ""]
@@ -132,7 +132,7 @@ def _parts_of_runs(result: Result) -> _Cells:
 
 
 def notes(result: Result) -> list[str]:
-    """What a reader of the score has to know."""
+    """Caveats of the score."""
     lines = [
         f"isolation: {isolation_text(result.agent.isolation)}",
         *renderer_of(result).headline(result),

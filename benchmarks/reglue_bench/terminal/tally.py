@@ -51,7 +51,7 @@ class Tally(ABC):
     @property
     @abstractmethod
     def done(self) -> int:
-        """How much was played, in this session or before, counted in `counted_in`."""
+        """The amount played, in this session or before, counted in `counted_in`."""
 
     @abstractmethod
     def take(self, outcome: Outcome, phase: str) -> None:
@@ -63,7 +63,7 @@ class Tally(ABC):
 
     @abstractmethod
     def details(self) -> RenderableType:
-        """What a display shows below the line."""
+        """Lines that a display shows below its own."""
 
     def _line(self, parts: list[str], *, played: int) -> str:
         """The words, the speed, the time left, and faults; `played` in this session."""
@@ -338,7 +338,7 @@ class TrainingTally(Tally):
         return _bars([("return", line, f"{number(low)} to {number(high)}")])
 
     def _judging(self) -> Tally:
-        """What the judge shows, from now on."""
+        """From now on show the judge's tally."""
         (began_s, before), units = self._last, range(self._procedure.judge.units)
         begun = RunStarted(
             self._plan, units, lambda: self._begun.executed() - before, self._begun.limits

@@ -24,7 +24,7 @@ HOSTILE = "<img src=x onerror=alert(1)></script><script>alert(1)</script>\"'%{x}
 
 
 class Page(HTMLParser):
-    """What a browser would make of the page: its text, its elements, and labels of figures."""
+    """The page as a browser reads it: its text, its elements, and labels of figures."""
 
     def __init__(self, html: str, figures: Mapping[str, Figure]) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What is shown while a run goes on."""
+"""The display while a run goes on."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Clock:
 def shown(
     make: Callable[[Console, Clock], Observer], *, terminal: bool, plan: Plan | None = None
 ) -> str:
-    """What a watcher prints of a run that played 4 of 6 episodes in 20 s, one with a fault."""
+    """The output of a watcher for a run that played 4 of 6 episodes in 20 s, one with a fault."""
     clock, text = Clock(), io.StringIO()
     console = Console(file=text, force_terminal=terminal, width=100, color_system=None)
     looking = make(console, clock)
@@ -143,7 +143,7 @@ def test_the_display_shows_the_same_and_success_of_each_task() -> None:
 
 
 def learning(make: Callable[[Console, Clock], Observer], *, terminal: bool, **plan: int) -> str:
-    """What a watcher prints of 3 runs: the first was played before, the second is half-way."""
+    """The output of a watcher for 3 runs: the first was played before, the second is half-way."""
     clock, text = Clock(), io.StringIO()
     console = Console(file=text, force_terminal=terminal, width=120, color_system=None)
     looking, executed = make(console, clock), 0

@@ -1,4 +1,4 @@
-"""What a summary says where little was played."""
+"""Summaries of runs in which little was played."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is shown of a run that trains its agent before it judges it."""
+"""The display of a run that trains its agent before it judges it."""
 
 from __future__ import annotations
 
