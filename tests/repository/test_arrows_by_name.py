@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.repository.tracked_files import ROOT
+from tests.repository.pages import ROOT
 
 _NAME = re.compile(r"([a-z_]+(?:\.[a-z_0-9]+)+):[A-Za-z_]+")
 _UPWARDS = {

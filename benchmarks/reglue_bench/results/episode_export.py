@@ -8,10 +8,13 @@ import math
 from collections.abc import Callable, Iterable
 from io import TextIOWrapper
 from itertools import islice
-from typing import BinaryIO, Literal
+from typing import TYPE_CHECKING, BinaryIO, Literal
 
 from reglue.errors import MissingExtra
-from reglue_bench.results.episodes import COLUMNS, EpisodeRow
+from reglue_bench.results.episode_columns import COLUMNS
+
+if TYPE_CHECKING:
+    from reglue_bench.results.episodes import EpisodeRow
 
 Format = Literal["csv", "jsonl", "parquet"]
 

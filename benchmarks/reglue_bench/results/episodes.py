@@ -13,6 +13,7 @@ from typing import Any
 from reglue_bench.plans.keys import PUBLIC
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
+from reglue_bench.results.episode_columns import COLUMNS
 from reglue_bench.results.result_tables import frame_of
 from reglue_bench.runs.ledger import LedgerReader, Row
 
@@ -31,27 +32,6 @@ class EpisodeRow(Row):
     def values(self) -> tuple[int | str | float | None, ...]:
         """Its values in the order of COLUMNS."""
         return tuple(getattr(self, field) for field, _ in COLUMNS.values())
-
-
-COLUMNS: dict[str, tuple[str, type]] = {
-    "unit": ("unit", int),
-    "try": ("attempt", int),
-    "k": ("k", int),
-    "task": ("task", str),
-    "variant": ("variant", int),
-    "repeat": ("repeat", int),
-    "seed": ("seed", int),
-    "phase": ("phase", str),
-    "status": ("status", str),
-    "success": ("success", bool),
-    "first_success": ("first_success", int),
-    "return": ("return_", float),
-    "steps": ("steps", int),
-    "clipped": ("clipped", int),
-    "defaulted": ("defaulted", int),
-    "detail": ("detail", str),
-}
-"""Each column's field of EpisodeRow, and its type: int64, UTF-8, boolean or float64."""
 
 
 class Episodes(Iterable[EpisodeRow]):

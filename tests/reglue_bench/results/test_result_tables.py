@@ -8,7 +8,8 @@ import pytest
 
 import reglue
 from reglue.errors import BadArgument, MissingExtra
-from reglue_bench.results.episodes import COLUMNS, Episodes
+from reglue_bench.results.episode_columns import COLUMNS
+from reglue_bench.results.episodes import Episodes
 from reglue_bench.results.result import Result
 from reglue_bench.results.scores import PerformanceScore
 from tests.reglue_bench.learning_results import Learned, learned
