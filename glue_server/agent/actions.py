@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from reglue.action_masks import Allowed, action_mask
 from reglue.errors import AgentAbandoned, AgentFault, BadAgentReply, BadReply, brief
+from reglue.messages.agent_messages import Turn
 from reglue.messages.environment_messages import Slots
 from reglue.messages.value import value
 from reglue.spec import (
@@ -62,9 +64,16 @@ class ActionChecks:
         self.spec = spec
         self.clips = clips
         self._checks = [_TensorCheck(tensor) for tensor in spec.actions]
+        self._mask = action_mask(spec)
 
-    def check(self, arrays: Arrays, rows: int) -> Checked:
-        """Check `rows` actions in the spec's dtypes.
+    def allowed(self, turn: Turn) -> Allowed | None:
+        """Which actions a turn's masks allow, a row for each action that it asks for; None: all."""
+        return (
+            None if self._mask is None else self._mask.allowed(turn.observations)[len(turn.ends) :]
+        )
+
+    def check(self, arrays: Arrays, rows: int, allowed: Allowed | None = None) -> Checked:
+        """Check `rows` actions in the spec's dtypes; `allowed`, (rows, n): by masks, see `allowed`.
 
         Raises BadReply if they are not that many of that shape.
         """
@@ -81,15 +90,30 @@ class ActionChecks:
                     clipped |= _outside(check.tensor, flat)
                     if self.clips:
                         shaped[check.tensor.name] = check.tensor.clipped(values)
+        if allowed is not None:
+            for row, reply in self._forbidden(allowed, shaped).items():
+                refused.setdefault(row, reply)
         return Checked(shaped, clipped, refused)
 
-    def default(self, rows: int) -> Checked:
-        """The default actions of `rows` slots whose agent is late: see `default_action`."""
+    def default(self, rows: int, allowed: Allowed | None = None) -> Checked:
+        """The default actions of `rows` slots whose agent is late: see `default_action`. With masks
+        the least action that a row of `allowed` allows.
+        """
         arrays = {
             each.name: np.repeat(default_action(each)[None], rows, axis=0)
             for each in self.spec.actions
         }
+        if allowed is not None and self._mask is not None:
+            arrays = {self._mask.action.name: self._mask.first(allowed)}
         return Checked(arrays, np.zeros(rows, np.bool_), defaulted=True)
+
+    def _forbidden(self, allowed: Allowed, shaped: Arrays) -> dict[int, BadReply]:
+        """The rows whose action a mask forbids."""
+        assert self._mask is not None, "it made `allowed`"
+        return {
+            row: BadReply("OUT_OF_DOMAIN", got=got, wanted=wanted)
+            for row, (got, wanted) in self._mask.mistakes(allowed, shaped).items()
+        }
 
 
 def default_action(tensor: TensorSpec) -> Array:

@@ -28,6 +28,7 @@ from glue_server.agent.turn_rows import Rows, turn_of
 from glue_server.processes.event_loop import sleep
 from glue_server.processes.interrupts import check_stop
 from glue_server.timeouts import Timeouts
+from reglue.action_masks import Allowed
 from reglue.errors import (
     AgentDisconnected,
     AgentFault,
@@ -223,7 +224,8 @@ class SlotAgent:
         self.calls = calls
         self.checks = ActionChecks(spec, clips=clips)
         self._spec = spec
-        self._slots: deque[Slots] = deque()  # the slots of each answer that is still to come
+        self._asked: deque[tuple[Slots, Allowed | None]] = deque()
+        """The slots of each answer that is still to come, and what their masks allow."""
 
     def send(
         self,
@@ -244,23 +246,25 @@ class SlotAgent:
 
     def ask(self, turn: Turn) -> None:
         """Send a turn as it is; `receive` waits for the answer."""
+        allowed = self.checks.allowed(turn)  # now: an agent in this process may write to the rows
         self.calls.send(turn)
         steps, starts = turn.steps.slots, turn.starts.slots
         if len(steps) and len(starts):
-            self._slots.append(np.concatenate([steps, starts]))
+            asked = np.concatenate([steps, starts])
         else:
-            self._slots.append(steps if len(steps) else starts)
+            asked = steps if len(steps) else starts
+        self._asked.append((asked, allowed))
 
     def receive(self, *, may_hold: bool = True) -> Answer:
         """The answer to the oldest turn, or, if it is late and that is allowed, default actions.
 
         The agent is told if it does not fit, or a row of it.
         """
-        asked, waiting = self._slots.popleft(), NOBODY
+        (asked, allowed), waiting = self._asked.popleft(), NOBODY
         try:
             reply = self.calls.receive_turn()
             if reply is None:
-                return Answer(asked, self.checks.default(len(asked)))
+                return Answer(asked, self.checks.default(len(asked), allowed))
             if not isinstance(reply, Actions):
                 raise BadReply("WRONG_KIND", got=type(reply).__name__, wanted="Actions")
             abandoned = NOBODY
@@ -271,7 +275,7 @@ class SlotAgent:
                     wanted = "actions: a program, or an environment of whole turns, steps all"
                     got = "held slots"
                     raise BadReply("OUT_OF_DOMAIN", got=got, wanted=wanted)
-            checked = self.checks.check(reply.arrays, len(asked))
+            checked = self.checks.check(reply.arrays, len(asked), allowed)
         except BadReply as bad:
             refused = BadAgentReply.of(bad)
             self.calls.refuse(refused)

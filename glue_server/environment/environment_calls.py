@@ -7,6 +7,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Self, TypeVar
 
 from glue_server.environment.call_log import CallLog
@@ -15,6 +16,7 @@ from glue_server.environment.replaying import MAX_REBUILDS, Recall, Replays, Slo
 from glue_server.environment.replaying_together import JointReplays
 from glue_server.processes.interrupts import check_stop, hurried
 from glue_server.timeouts import Timeouts
+from reglue.action_masks import ACTION_MASK, ActionMask, action_mask
 from reglue.environments.environment import StandardRandomness
 from reglue.errors import (
     ROUTINE_REFUSALS,
@@ -22,6 +24,7 @@ from reglue.errors import (
     EnvironmentFault,
     EnvironmentTimeout,
     RoutineRefused,
+    brief,
 )
 from reglue.messages.agent_messages import Cleanup, Refusal, RoutineDone
 from reglue.messages.environment_messages import (
@@ -73,6 +76,7 @@ class EnvironmentCalls:
         self._answers: deque[tuple[Play, Played]] = deque()  # that came while others played again
         self._standard: StandardRandomness | None = None
         self._log: CallLog | None = None
+        self._mask: ActionMask | None = None
         self._replays: Replays | JointReplays | None = None
         if port.renews:
             self.recall_from(CallLog())
@@ -125,6 +129,7 @@ class EnvironmentCalls:
         self._standard = None
         _check_ready(ready, slots)
         self.ready = ready
+        self._mask = action_mask(ready.spec)
         if ready.whole_turns:
             recall = self._replays.recall if self._replays else None
             self._replays = JointReplays(self._port, ready, recall, self._exchange, self._begin)
@@ -168,7 +173,7 @@ class EnvironmentCalls:
         If the environment of a slot failed, its episode is played again in a fresh one, from
         the recorded actions: see `recall_from`. If it comes through, that is the answer. The faults
         that are left are in it. An answer that does not fit is the fault of every slot that was
-        asked.
+        asked. A mask that allows no action while the episode is on is a fault, too.
         """
         play, played = self._answers.popleft() if self._answers else self._receive_oldest()
         if self._replays is not None and (played.faults or self._replays.lost):
@@ -178,6 +183,8 @@ class EnvironmentCalls:
             self._rebuilds_crashes = bool(played.crashed)
             if played.crashed:
                 self._crashed_s += time.monotonic() - began
+        if self._mask is not None:
+            played = _with_blocked(self._mask, play, played)
         self.outside += played.outside
         if self._log is not None:
             self._log.answered(play, played)
@@ -379,6 +386,24 @@ class EnvironmentCalls:
         """An answer in which every slot that was asked is at fault."""
         faults = dict.fromkeys((*play.slots.tolist(), *play.starts), what)
         return Played.blank(self.spec, play, faults)
+
+
+def _with_blocked(mask: ActionMask, play: Play, played: Played) -> Played:
+    """With a fault for each slot in which an episode is on and no action is legal."""
+    allowed = mask.allowed(played.observations)
+    blocked = mask.blocks(allowed)
+    if 1 not in blocked.tobytes():
+        return played
+    blocked[: len(play.slots)] &= ~(played.terminated | played.truncated)
+    slots = [*play.slots.tolist(), *play.starts]
+    faults = {
+        slots[
+            row
+        ]: f"{ACTION_MASK!r}: got {brief(allowed[row].astype(int).tolist())}, which allows "
+        "no action, wanted one or more while the episode is on"
+        for row in blocked.nonzero()[0].tolist()
+    }
+    return replace(played, faults={**faults, **played.faults})
 
 
 def _check_ready(ready: EnvironmentReady, slots: int) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from glue_server.agent.actions import ActionChecks
+from reglue.action_masks import Allowed
 from reglue.errors import ROUTINE_REFUSALS, OutOfDomain, RoutineRefused
 from reglue.spec import Array, Arrays, TaskSpec, TensorSpec, same_numbers
 
@@ -42,9 +43,14 @@ def check_seed(seed: int) -> None:
         raise OutOfDomain(got=f"seed {seed}", wanted="0 to 2^63 - 1")
 
 
-def checked_actions(checks: ActionChecks, actions: Arrays, rows: int) -> Arrays:
-    """Legal actions, name -> (rows, *shape). What is out of a Box is the environment's to clip."""
-    checked = checks.check(_rows(checks.spec.actions, actions, rows), rows)
+def checked_actions(
+    checks: ActionChecks, actions: Arrays, rows: int, allowed: Allowed | None = None
+) -> Arrays:
+    """Legal actions, name -> (rows, *shape). What is out of a Box is the environment's to clip.
+
+    `allowed`: see ActionChecks.check.
+    """
+    checked = checks.check(_rows(checks.spec.actions, actions, rows), rows, allowed)
     for bad in checked.refused.values():
         raise ROUTINE_REFUSALS.get(bad.code, OutOfDomain)(got=bad.got, wanted=bad.wanted)
     return checked.arrays

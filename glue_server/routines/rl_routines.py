@@ -156,7 +156,8 @@ class RLRoutines(JoinedSlots):
         selection = self._named(call.slots)
         self.check_live("RL_env_step", selection.places)
         self.check_whole_step("RL_env_step", selection.places)
-        actions = checked_actions(self.checks, call.actions, len(call.slots))
+        allowed = self.allowed(call.slots)
+        actions = checked_actions(self.checks, call.actions, len(call.slots), allowed)
         played = self.move(selection, selection.all_ascending(actions))
         raise_faults(played.faults)
         return self.stepped(selection, played, {})
@@ -166,6 +167,7 @@ class RLRoutines(JoinedSlots):
         selection = self._named(call.slots)
         self.check_whole("RL_agent_start", selection.places)
         observed = self._observed(selection, call.observations)
+        self.check_choices(observed)
         self.send_turn(starts=self.starts(selection.places, observed))
         raise_faults({}, self.receive_answer())
         return rl.Acted(call.slots, self.chosen(selection))
@@ -174,6 +176,7 @@ class RLRoutines(JoinedSlots):
         """RL_agent_step."""
         selection = self._acting("RL_agent_step", call.slots)
         rows = self._rows(selection, call, self.flags(selection.places))
+        self.check_choices(rows.observations)
         self.send_turn(steps=rows)
         raise_faults({}, self.receive_answer())
         return rl.Acted(call.slots, self.chosen(selection))
@@ -286,6 +289,7 @@ class RLRoutines(JoinedSlots):
         self.ask(SetState(call.slot, self.keys.snapshot(STATE, call.key)), RoutineDone)
         self.live[call.slot] = True
         self.is_cut_off[call.slot] = False
+        self.forget_mask(call.slot)
         return RoutineDone()
 
     def get_random_seed(self, call: GetRandomSeed) -> rl.SnapshotKey:

@@ -19,7 +19,8 @@ from glue_server.routines.arguments import check_slots
 from glue_server.routines.seeds import Cells
 from glue_server.routines.slot_selection import Places, Selection
 from glue_server.routines.snapshot_keys import SnapshotKeys
-from reglue.errors import AgentFault, EnvironmentFault, OutOfOrder
+from reglue.action_masks import ACTION_MASK, Allowed, action_mask
+from reglue.errors import AgentFault, EnvironmentFault, OutOfDomain, OutOfOrder
 from reglue.messages.agent_messages import ActionFlag, AgentHello, Call, EndKind, Phase, Reply
 from reglue.messages.environment_messages import EnvironmentCall, Play, Played, Slots
 from reglue.messages.experiment_messages import Counts, Goal, Stepped
@@ -71,6 +72,9 @@ class JoinedSlots:
         }
         self._flags = np.zeros(self.spec.slots, np.uint8)  # ActionFlag bits of those actions
         self._awaits_answer = False  # whether the agent owes an answer
+        self._mask = action_mask(self.spec)
+        columns = sum(self._mask.choices) if self._mask else 0
+        self._allowed = np.ones((self.spec.slots, columns), np.bool_)  # by the newest masks
 
     # What is legal.
 
@@ -116,6 +120,19 @@ class JoinedSlots:
                 wanted="RL_start or RL_agent_start first",
             )
 
+    def check_choices(self, observations: Arrays) -> None:
+        """Raise OutOfDomain for observations whose mask leaves the agent no action."""
+        if self._mask is not None and self._mask.blocks(self._mask.allowed(observations)).any():
+            raise OutOfDomain(got=f"{ACTION_MASK!r} without a legal action", wanted="one or more")
+
+    def allowed(self, slots: Sequence[int]) -> Allowed | None:
+        """Which actions the newest masks of `slots` allow, (rows, n); None: there are no masks."""
+        return None if self._mask is None else self._allowed[list(slots)]
+
+    def forget_mask(self, slot: int) -> None:
+        """The slot's state was changed: which actions are legal is not known."""
+        self._allowed[slot] = True
+
     # The environment's half. All raise EnvironmentFault when it is lost: all is void then.
 
     def begin(self, selection: Selection) -> Played:
@@ -150,10 +167,13 @@ class JoinedSlots:
         self.live[selection.places] = False
         self.is_cut_off[selection.places] = False
         try:
-            return self._environment.play(play)
+            played = self._environment.play(play)
         except EnvironmentFault:
             self.void_all()
             raise
+        if self._mask is not None:
+            self._allowed[selection.places] = self._mask.allowed(played.observations)
+        return played
 
     def ask(self, call: EnvironmentCall, kind: type[_Kind]) -> _Kind:
         """Another routine of the environment. Raises RoutineRefused, with nothing changed."""

@@ -17,6 +17,7 @@ import reglue
 from reglue.errors import NotAnAgent
 from reglue_bench.sb3 import EvalCallback
 from tests.error_facts import raises
+from tests.masked_doors import Doors, Locks
 from tests.reglue_bench.runs.test_incapable_agents import is_vacant
 
 pytestmark = pytest.mark.slow
@@ -120,6 +121,32 @@ def test_a_maskable_model_gets_the_masks_that_are_observed(
     for agent in (model, model.predict):
         result = reglue.evaluate(Shown, agent=agent, num_episodes=3, slots=slots)
         assert result.mean_return == 10.0
+
+
+class Gates(Doors):
+    """Doors from 0, as SB3 counts."""
+
+    action_space = spaces.Discrete(5)
+
+
+@pytest.mark.parametrize("env", [Gates, Locks])
+def test_masks_keep_models_and_functions_from_forbidden_actions(env: type[Doors]) -> None:
+    """A model that gets no masks plays some."""
+    wrapped = ActionMasker(env(), lambda each: each.open if each.open.any() else ~each.open)
+    model = MaskablePPO("MultiInputPolicy", wrapped, n_steps=8, batch_size=8, seed=0, device="cpu")
+
+    def lowest(seen: Any) -> Any:
+        masks = np.split(seen["action_mask"], np.cumsum(env.choices)[:-1], axis=1)
+        rows = np.stack([each.argmax(axis=1) for each in masks], axis=1)
+        return rows if len(masks) > 1 else rows[:, 0]
+
+    for agent in (model, model.predict, lowest):
+        result = reglue.evaluate(env, agent=agent, num_episodes=4, slots=2)
+        assert [row.status for row in result.episodes] == ["ok"] * 4
+    blind = PPO("MultiInputPolicy", env(), n_steps=8, batch_size=8, seed=0, device="cpu")
+    result = reglue.evaluate(env, agent=blind, num_episodes=4, raise_faults=False)
+    assert "agent_error" in [row.status for row in result.episodes]
+    assert {row.status for row in result.episodes} <= {"ok", "agent_error"}
 
 
 def test_a_maskable_model_is_refused_where_none_are_observed(tmp_path: Path) -> None:

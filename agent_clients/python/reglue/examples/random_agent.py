@@ -10,13 +10,17 @@ from typing import Any
 
 import numpy as np
 
+from reglue.action_masks import ACTION_MASK, action_mask
 from reglue.agents.episode import AgentEpisode, EpisodeAgent
 from reglue.spec import TaskSpec
 from reglue.texts import action_texts, text_row
 
 
 class RandomAgent(EpisodeAgent):
-    """Draws every action by `TensorSpec.sample`, or a text if the spec's `extra` tells of one."""
+    """Draws every action by `TensorSpec.sample`, or a text if the spec's `extra` tells of one.
+
+    Where the observation has an `action_mask`, it draws from the actions that are legal now.
+    """
 
     adapts = True  # it learns nothing, but meta-learning benchmarks may judge it
 
@@ -29,9 +33,13 @@ class RandomAgent(EpisodeAgent):
 class _Episode(AgentEpisode):
     def __init__(self, spec: TaskSpec, seed: int) -> None:
         self._actions, self._texts = spec.actions, action_texts(spec)
+        self._mask = action_mask(spec)
         self._rng = np.random.Generator(np.random.Philox(seed))
 
     def start(self, observation: Any) -> dict[str, Any]:
+        if self._mask is not None:
+            shown = observation[ACTION_MASK] if isinstance(observation, dict) else observation
+            return {self._mask.action.name: self._mask.sample(shown, self._rng)}
         return {
             tensor.name: text_row(self._texts[tensor.name].sample(self._rng), tensor.size)
             if tensor.name in self._texts
