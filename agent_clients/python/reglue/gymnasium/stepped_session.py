@@ -15,10 +15,11 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from reglue.action_masks import ACTION_MASK, action_mask
 from reglue.agents.adaptation import agent_of
 from reglue.agents.agent import Agent, play, visible_goals
 from reglue.agents.model_agent import ModelAgent
-from reglue.errors import OutOfOrder, SessionLost, TrainingOver, error_text
+from reglue.errors import BadArgument, OutOfOrder, SessionLost, TrainingOver, error_text
 from reglue.messages.agent_messages import (
     UNLIMITED,
     ActionFlag,
@@ -108,6 +109,7 @@ class SteppedSession:
     def _init(self, spec: TaskSpec) -> None:
         """A task, and no episodes yet."""
         self.spec, slots = spec, spec.slots
+        self._mask = action_mask(spec)
         self.acts, self.waits, self.untouched = (np.zeros(slots, np.bool_) for _ in range(3))
         self.start_seeds = np.zeros(slots, np.uint64)
         self._everyone = np.arange(slots, dtype=np.uint32).tobytes()
@@ -147,7 +149,15 @@ class SteppedSession:
             self.check_open()
 
     def act(self, arrays: Arrays) -> TurnResult:
-        """Play `arrays`, name -> (S, *shape), where the program acts; starts that wait are held."""
+        """Play `arrays`, name -> (S, *shape), where the program acts; starts that wait are held.
+
+        Raises BadArgument, with nothing played, for an action that a mask forbids.
+        """
+        if self._mask is not None:
+            allowed = self._mask.allowed({ACTION_MASK: self._newest(ACTION_MASK)})
+            for slot, (got, wanted) in self._mask.mistakes(allowed, arrays).items():
+                if self.acts[slot]:
+                    raise BadArgument(got=f"{got} in slot {slot}", wanted=wanted)
         return self._exchange(arrays, self._nobody if self.is_plain else self.waits.copy())
 
     def look_ahead(self) -> Mask:
@@ -177,18 +187,20 @@ class SteppedSession:
         """The newest observation of each slot that the program may see, name -> (S, *shape);
         copies.
         """
+        return {name: self._newest(name) for name in self._finals}
+
+    def _newest(self, name: str) -> Array:
+        """The same of one tensor."""
         turn = self._turn
         if turn is not None and self.is_plain:
-            return {name: self._in_place(rows) for name, rows in turn.observations.items()}
-        seen = {name: rows.copy() for name, rows in self._finals.items()}
+            return self._in_place(turn.observations[name])
+        rows = self._finals[name].copy()
+        if turn is not None:
+            first = len(turn.ends)
+            rows[turn.steps.slots] = turn.observations[name][first : first + len(turn.steps)]
         at_start = self.untouched.nonzero()[0]
-        for name, rows in seen.items():
-            if turn is not None:
-                first = len(turn.ends)
-                stepped = turn.observations[name][first : first + len(turn.steps)]
-                rows[turn.steps.slots] = stepped
-            rows[at_start] = self._starts[name][at_start]
-        return seen
+        rows[at_start] = self._starts[name][at_start]
+        return rows
 
     def finals(self, slot: int) -> dict[str, Array]:
         """The last observation of the slot's last episode, by name; copies."""
