@@ -18,13 +18,14 @@ import numpy.typing as npt
 
 from env_adapters.slot_checks import check_slots
 from env_adapters.suite_names import check_suite
+from reglue.action_masks import sample_action
 from reglue.environments.environment import Environment
 from reglue.environments.world import Restorable, Seeded, Step, Suite, World
 from reglue.errors import NotDeterministic, brief
 from reglue.messages.agent_messages import Phase
 from reglue.messages.environment_messages import Cell
 from reglue.rng import Rng
-from reglue.spec import Arrays, TaskSpec
+from reglue.spec import Arrays
 
 Frame: TypeAlias = Mapping[str, npt.NDArray[Any]]
 """Copies of the results of a start or step, by field."""
@@ -66,9 +67,6 @@ def check_determinism(
         plays = [_play(suite, cell, rng, steps) for cell, rng in zip(cells, rngs, strict=True)]
     else:
         plays = [_play(suite, _random_cell(suite, rng), rng, steps) for rng in rngs]
-    for play in plays:
-        with closing(suite.world()) as world:
-            play.wanted.extend(_frames(world, play))
     _check_one_world(suite, plays)
     for play, other in zip(plays, [*plays[1:], *plays[:1]], strict=True):
         _check_beside_another_world(suite, play, other)
@@ -87,7 +85,7 @@ class _Play:
     """A cell, the actions played in it, and their results in a fresh world."""
 
     cell: Cell
-    actions: Sequence[Arrays]
+    actions: list[Arrays] = field(default_factory=list)
     wanted: list[Frame] = field(default_factory=list)
 
     @property
@@ -213,9 +211,20 @@ def _check(history: str, cell: Cell, step: int, got: Frame, wanted: Frame) -> No
 
 
 def _play(suite: Suite, cell: Cell, rng: Rng, steps: int) -> _Play:
-    """The cell with `steps` random legal actions."""
-    generator = np.random.Generator(rng.bits)
-    return _Play(cell, [_action(suite.spec, generator) for _ in range(steps)])
+    """Play the cell in a fresh world, with at most `steps` random legal actions."""
+    play, generator = _Play(cell), np.random.Generator(rng.bits)
+    with closing(suite.world()) as world:
+        seen = world.start(cell)
+        play.wanted.append(_observation_frame(seen))
+        for _ in range(steps):
+            action = sample_action(suite.spec, seen, generator)
+            play.actions.append(action)
+            step = world.step({name: values.copy() for name, values in action.items()})
+            play.wanted.append(_step_frame(step))
+            if step.terminated or step.truncated:
+                break
+            seen = step.observation
+    return play
 
 
 def _random_cell(suite: Suite, rng: Rng) -> Cell:
@@ -229,10 +238,6 @@ def _random_cell(suite: Suite, rng: Rng) -> Cell:
         repeat=rng.below(2**32),
         phase=phases[rng.below(len(phases))],
     )
-
-
-def _action(spec: TaskSpec, generator: np.random.Generator) -> Arrays:
-    return {tensor.name: tensor.sample(generator) for tensor in spec.actions}
 
 
 def _observation_frame(observation: Arrays) -> Frame:

@@ -21,6 +21,7 @@ from env_adapters.gymnasium.gymnasium_suite import vector_class
 from env_adapters.gymnasium.gymnasium_world import reset_seed
 from env_adapters.gymnasium.space_tensors import Tensors
 from env_adapters.gymnasium.task_spec import UNKNOWN
+from reglue.action_masks import action_mask
 from reglue.environments.environment import Earned, Environment
 from reglue.errors import NotAnEnvironment, OutOfOrder, UsageError, brief
 from reglue.messages.environment_messages import Cell, SlotIndex, Slots, index_of
@@ -100,14 +101,16 @@ class Batch(Environment):
         for each in self._actions.specs:  # what idle slots play must be legal
             if each.limits is not None:
                 np.clip(self._next[each.name], *each.limits, out=self._next[each.name])
-        self._begin()
         horizon = getattr(self._env.unwrapped.spec, "max_episode_steps", None)
-        return TaskSpec(
+        spec = TaskSpec(
             observations=self._observations.specs,
             actions=self._actions.specs,
             reward_range=getattr(self._env.unwrapped, "reward_range", UNKNOWN),
             horizon=int(horizon or 0),
         )
+        self._mask = action_mask(spec)
+        self._begin()
+        return spec
 
     def env_step(self, actions: Arrays, slots: Slots) -> Earned:
         """Step the batch; slots that are not named play an arbitrary action."""
@@ -139,10 +142,16 @@ class Batch(Environment):
 
     def _begin(self) -> None:
         """Make a new or used batch ready; no slot has an episode."""
-        self._env.reset(seed=0)
+        observation, _ = self._env.reset(seed=0)
+        self._keep_mask(observation)
 
     def _step(self, at: SlotIndex) -> Any:
         """The batch's step, of which only rows `at` count."""
+        if self._mask is not None:
+            idle = np.ones(len(self._over), np.bool_)
+            idle[at] = False
+            legal = self._mask.first(self._allowed)
+            self._next[self._mask.action.name][idle] = legal[idle]
         return self._env.step(self._actions.batch(self._next))
 
     def _rows(self, observation: Any, at: SlotIndex) -> dict[str, Array]:
@@ -159,7 +168,15 @@ class Batch(Environment):
                 got = f"{getattr(values, 'dtype', brief(values))} of shape {np.shape(values)}"
                 raise NotAnEnvironment(tensor.name, got=got, wanted=f"{dtype} of shape {shape}")
             rows[tensor.name] = np.ascontiguousarray(values[at])  # as rows of some slots are
+        self._keep_mask(observation)
         return rows
+
+    def _keep_mask(self, observation: Any) -> None:
+        """Remember what each slot of the batch may play."""
+        if self._mask is not None:
+            names = [each.name for each in self._observations.specs]
+            parts = dict(zip(names, self._observations.parts(observation), strict=True))
+            self._allowed = self._mask.allowed(parts)
 
     def _flags(self, name: str, values: Any) -> Array:
         flags = _column(name, values, self._over)
@@ -273,6 +290,7 @@ class SameStepBatch(Batch):
 
     def _begin(self) -> None:
         self._seen, _ = self._env.reset(seed=0)
+        self._keep_mask(self._seen)
         self._has_begun = np.ones(len(self._over), np.bool_)
         self._final: Any = None
 

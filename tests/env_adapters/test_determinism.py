@@ -10,13 +10,14 @@ import pytest
 
 from env_adapters import Cell, Step, SuiteName
 from env_adapters.determinism import check_determinism
-from env_adapters.gymnasium import Gymnasium
+from env_adapters.gymnasium import Gymnasium, suite_of
 from env_adapters.suites import EXAMPLES
 from reglue import Box, TaskSpec, TensorSpec
 from reglue.errors import NotAnEnvironment, NotDeterministic
 from reglue.rng import Rng
 from reglue.spec import Arrays
 from tests.error_facts import raises
+from tests.masked_doors import Doors
 
 GOALS = {  # as Meta-World draws them
     "push-v3": [[0.0, 0.607, 0.02, 0.0, 0.868, 0.018], [0.086, 0.602, 0.02, 0.09, 0.823, 0.015]],
@@ -332,3 +333,10 @@ def test_the_seed_decides_what_is_played() -> None:
 def test_what_is_no_suite_is_not_an_environment() -> None:
     with raises(NotAnEnvironment, 3, "spec, variants, standardizes, world"):
         check_determinism(3)  # type: ignore[arg-type]
+
+
+def test_it_plays_the_actions_that_masks_allow() -> None:
+    """Doors fails at any other."""
+    suite = suite_of(Doors)
+    assert suite is not None
+    check_determinism(suite)
