@@ -9,7 +9,8 @@ import pytest
 
 from reglue_bench import evaluate
 from reglue_bench.runs.ledger import LedgerReader
-from tests.agent_clients.client_programs import ROOT, built
+from tests.agent_clients.client_programs import ROOT, built, typescript
+from tests.masked_doors import DOORS, LOCKS, STEPS
 
 pytestmark = pytest.mark.timeout(900)  # it may compile the C++ library
 
@@ -49,3 +50,24 @@ def test_random_agents_draw_the_same_actions_in_every_language(
             returns[language] = [(row.unit, row.return_) for row in ledger.rows()]
     assert len(returns["cpp"]) == 4
     assert returns["cpp"] == returns["c"] == returns["julia"] == returns["typescript"]
+
+
+@pytest.mark.parametrize("env", [DOORS, LOCKS])
+def test_random_agents_draw_legal_actions_where_a_mask_is_shown(
+    env: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All the same ones, in the languages that look at masks."""
+    monkeypatch.setenv("REGLUE_LIBRARY", str(built("c", "reglue_c", "libreglue.so")))
+    commands = {
+        "c": [str(built("c", "random_agent_c", "random_agent_c"))],
+        "cpp": [str(built("cpp", "random_agent", "examples/random_agent"))],
+        "typescript": ["node", str(typescript("examples/random.js"))],
+    }
+    returns = {}
+    for language, command in commands.items():
+        result = evaluate(
+            f"evaluate:{env}", agent="", agent_cmd=shlex.join(command), num_episodes=5, slots=2
+        )
+        assert [(row.status, row.steps) for row in result.episodes] == [("ok", STEPS)] * 5
+        returns[language] = [row.return_ for row in result.episodes]
+    assert returns["cpp"] == returns["c"] == returns["typescript"]

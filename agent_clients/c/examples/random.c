@@ -2,9 +2,12 @@
  * that its actions are the same in whatever slot or process it is played.
  *
  *     reglue bench MT1:reach-v3 --agent-cmd PROGRAM
+ *
+ * Where an observation `action_mask` shows which actions are legal, it draws one of those.
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <reglue_episodes.h>
 
@@ -15,12 +18,38 @@ static double bound(const double *bounds, uint64_t count, uint64_t element, doub
     return count == 0 ? none : bounds[count == 1 ? 0 : element];
 }
 
-static double random_number(const reglue_tensor *tensor, uint64_t element, reglue_rng *rng)
+/* A byte for each choice of the only action, 0 of an illegal one; NULL if the row shows no mask. */
+static const char *mask(const reglue_call *call, const reglue_row *row)
+{
+    const reglue_tensor *action = &call->spec->actions[0];
+    uint64_t choices = 0;
+    if (call->spec->action_count != 1 || action->ns != action->size) return NULL;
+    for (uint64_t i = 0; i < action->ns; ++i) choices += action->n[i];
+    for (uint32_t i = 0; i < call->spec->observation_count; ++i) {
+        const reglue_tensor *seen = &call->spec->observations[i];
+        int has_bytes = seen->axes == 1 && seen->size == choices && seen->row_bytes == choices;
+        if (has_bytes && strcmp(seen->name, "action_mask") == 0)
+            return (const char *)reglue_row_seen(call, row, i);
+    }
+    return NULL;
+}
+
+/* A number below n; with a mask, a place of one of its n bytes that are not 0. */
+static uint64_t below(reglue_rng *rng, uint64_t n, const char *legal)
+{
+    uint64_t count = 0, place = 0;
+    for (uint64_t i = 0; legal != NULL && i < n; ++i) count += legal[i] != 0;
+    if (count == 0) return reglue_rng_below(rng, n);
+    for (count = reglue_rng_below(rng, count); legal[place] == 0 || count-- > 0; ++place) {}
+    return place;
+}
+
+static double random_number(const reglue_tensor *tensor, uint64_t element, reglue_rng *rng, const char *legal)
 {
     double low, high;
     switch (tensor->domain) {
-    case REGLUE_DISCRETE: return (double)tensor->start + (double)reglue_rng_below(rng, tensor->n[0]);
-    case REGLUE_MULTI_DISCRETE: return (double)reglue_rng_below(rng, tensor->n[element]);
+    case REGLUE_DISCRETE: return (double)tensor->start + (double)below(rng, tensor->n[0], legal);
+    case REGLUE_MULTI_DISCRETE: return (double)below(rng, tensor->n[element], legal);
     case REGLUE_MULTI_BINARY: return (double)reglue_rng_below(rng, 2);
     default:
         low = bound(tensor->low, tensor->lows, element, -1);
@@ -50,8 +79,11 @@ static void act(const reglue_call *call, const reglue_row *row, reglue_rng *rng)
     for (uint32_t i = 0; i < call->spec->action_count; ++i) {
         const reglue_tensor *tensor = &call->spec->actions[i];
         void *action = reglue_row_action(call, row, i);
-        for (uint64_t element = 0; element < tensor->size; ++element)
-            put(action, tensor->dtype, element, random_number(tensor, element, rng));
+        const char *legal = mask(call, row);
+        for (uint64_t element = 0; element < tensor->size; ++element) {
+            put(action, tensor->dtype, element, random_number(tensor, element, rng, legal));
+            if (legal != NULL) legal += tensor->n[element];
+        }
     }
 }
 
