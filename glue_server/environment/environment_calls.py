@@ -396,13 +396,11 @@ def _with_blocked(mask: ActionMask, play: Play, played: Played) -> Played:
         return played
     blocked[: len(play.slots)] &= ~(played.terminated | played.truncated)
     slots = [*play.slots.tolist(), *play.starts]
-    faults = {
-        slots[
-            row
-        ]: f"{ACTION_MASK!r}: got {brief(allowed[row].astype(int).tolist())}, which allows "
-        "no action, wanted one or more while the episode is on"
-        for row in blocked.nonzero()[0].tolist()
-    }
+    faults: dict[int, str] = {}
+    for row in blocked.nonzero()[0].tolist():
+        got = f"{brief(allowed[row].astype(int).tolist())}, which allows no action"
+        wanted = "one or more while the episode is on"
+        faults[slots[row]] = f"{ACTION_MASK!r}: got {got}, wanted {wanted}"
     return replace(played, faults={**faults, **played.faults})
 
 
