@@ -6,7 +6,7 @@ import errno
 import functools
 import logging
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -69,27 +69,37 @@ class Command:
 
 
 class Commands(Command):
-    """Functions that declare flags by Typer, each as `reglue NAME FUNCTION`.
+    """Functions that declare flags by Typer, each as `reglue NAME FUNCTION`, or called as the keys
+    of a mapping.
 
     Commands among them are `reglue NAME THEIRS FUNCTION`.
     """
 
     def __init__(
-        self, name: str, about: str, functions: Sequence[Callable[..., None] | Commands]
+        self,
+        name: str,
+        about: str,
+        functions: Sequence[Callable[..., None] | Commands] | Mapping[str, Callable[..., None]],
     ) -> None:
         self.name = name
         self.app = _app(help=about, no_args_is_help=True)
-        for each in functions:
+        self.app.callback()(lambda: None)  # else one function alone would have no name
+        if not isinstance(functions, Mapping):
+            functions = {_called(each): each for each in functions}
+        for called, each in functions.items():
             if isinstance(each, Commands):
-                self.app.add_typer(each.app, name=each.name)
+                self.app.add_typer(each.app, name=called)
             else:
-                called = each.__name__.rstrip("_")
                 command = self.app.command(called, cls=_Parsing, help=each.__doc__)
                 command(_with_absolute_paths(each))
 
     def every(self) -> Iterator[tuple[str, Any]]:
         """The words of each function, such as `team add`, and Typer's command."""
         yield from _every(self.click, "")
+
+
+def _called(command: Callable[..., None] | Commands) -> str:
+    return command.name if isinstance(command, Commands) else command.__name__.rstrip("_")
 
 
 def _every(group: Any, before: str) -> Iterator[tuple[str, Any]]:

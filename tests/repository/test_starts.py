@@ -50,6 +50,7 @@ STARTS: dict[str, set[str]] = {
     "reglue bakeoff --help": _SETTINGS | {"reglue_bench"},
     "reglue bench --help": _SETTINGS | {"reglue_bench"},
     "reglue benchmarks --help": _HELP | {"reglue_bench"},
+    "reglue bridge --help": _HELP,
     "reglue cache --help": _HELP | {"reglue_bench"},
     "reglue competition --help": _HELP | {"reglue_bench", "reglue_competition"},
     # Typer itself loads pydantic for a flag that is a number with a limit.

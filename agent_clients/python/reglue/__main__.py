@@ -24,6 +24,7 @@ ABOUT = {
     "bakeoff": "run several agents on one plan and compare them",
     "bench": "evaluate an agent on a benchmark",
     "benchmarks": "list the benchmarks",
+    "bridge": "connect programs that speak another protocol",
     "cache": "show or clear the cache on disk",
     "competition": "host a competition: hidden tasks, teams, a leaderboard",
     "completion": "print a script that completes commands and flags in your shell",

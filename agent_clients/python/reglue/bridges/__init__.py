@@ -1,0 +1,1 @@
+"""Bridges to other protocols: ordinary environments, agents and programs of the SDK."""
