@@ -301,7 +301,7 @@ clean: ## remove all that the other targets made, except runs/
 # Python compiles a module when it is first imported: a fifth of these 20,000 are.
 .venv/dev-is-installed: .venv/is-installed
 	$(BIN)/python -m pip install --no-compile -c constraints.txt \
-		-e '.[server,metaworld,gymnasium,robotics,atari,dm-control,jax,video,pandas,parquet,tensorboard,wandb,mlflow,datasets,ray,competition,reflection,docs,dev]'
+		-e '.[server,metaworld,gymnasium,robotics,atari,dm-control,jax,video,pandas,parquet,tensorboard,wandb,mlflow,datasets,ray,competition,dm-env-rpc,reflection,docs,dev]'
 	touch $@
 
 .venv-proto/is-installed: .ci/stubs-requirements.txt
@@ -313,7 +313,7 @@ clean: ## remove all that the other targets made, except runs/
 		benchmarks/speed/old_codec.py
 	.ci/venv $(PYTHON) .venv-speed
 	.venv-speed/bin/python -m pip install -c constraints.txt \
-		-e '.[server,metaworld,gymnasium,jax,atari,ray,competition]' -r benchmarks/speed/requirements.txt
+		-e '.[server,metaworld,gymnasium,jax,atari,ray,competition,dm-env-rpc]' -r benchmarks/speed/requirements.txt
 	.venv-speed/bin/python benchmarks/speed/old_codec.py
 	touch $@
 

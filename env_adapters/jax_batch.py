@@ -48,6 +48,7 @@ class JaxBatch(Environment):
 
     tells_success = False
     whole_turns = False
+    separate_slots = True  # to compile it for a check takes seconds
 
     def __init__(self, environment: Any, params: Any = None) -> None:
         """`params` are those of gymnax's signature, by default its `default_params`."""

@@ -24,6 +24,7 @@ from reglue.tools.loading import find, without_class
 
 _GYMNASIUM = "env_adapters.gymnasium:Gymnasium"
 _GYMNAX = "env_adapters.gymnax_library:gymnax"
+_DM_ENV_RPC = "reglue.bridges.dm_env_rpc.rpc_environment:DmEnvRpc"
 SCHEDULE = "env_adapters.curricula.suite:Schedule"
 META_WORLD = "env_adapters.metaworld:MetaWorld"
 
@@ -196,6 +197,11 @@ _OWN: Mapping[str, Family] = {
         "gymnax, in JAX, such as CartPole-v1",
         "<id>",
         trusted=(_GYMNAX,),
+    ),
+    "dm-env-rpc": Family(
+        lambda request: SuiteName(_DM_ENV_RPC, {"address": request.rest, **request.arguments}),
+        "a dm_env_rpc server's worlds",
+        "<host:port>",
     ),
     **dict(_task_sets()),
 }

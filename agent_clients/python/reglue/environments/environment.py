@@ -101,6 +101,11 @@ class Environment:
     and an episode that failed is played again alone.
     """
 
+    separate_slots = False
+    """True if slots share nothing, such as a connection for each: whether they leave each other
+    alone is then not tried before a run.
+    """
+
     repeatable = True
     """False if its cells do not decide its episodes: it draws random numbers of its own. Scores of
     it cannot be repeated; `evaluate` says so, and plays it.

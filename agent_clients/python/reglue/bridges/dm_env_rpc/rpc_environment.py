@@ -1,0 +1,424 @@
+"""A dm_env_rpc server as an environment: a world of its own, and a stream, for each slot.
+
+In a turn the requests of all slots are sent before the first answer is awaited.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from queue import SimpleQueue
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from reglue.bridges.dm_env_rpc.tensor_messages import (
+    DISCOUNT,
+    MESSAGE_BYTES,
+    REWARD,
+    WireTensor,
+    dm_env_rpc_pb2_grpc,
+    grpc,
+    pb,
+    settings_of,
+)
+from reglue.environments.environment import Environment
+from reglue.errors import (
+    BadArgument,
+    BadReply,
+    EnvironmentFault,
+    EnvironmentTimeout,
+    UsageError,
+    brief,
+    printable,
+)
+from reglue.messages.environment_messages import Cell, Play, Played
+from reglue.rng import Rng
+from reglue.spec import Arrays, Box, TaskSpec, TensorSpec
+
+Talk: TypeAlias = Generator[Sequence[Any], Any, None]
+"""Yields requests to the server, and receives the answers; raises EnvironmentFault."""
+
+SEEDED = ("reset", "create")
+
+_OPTIONS = [
+    *MESSAGE_BYTES,
+    # Between tries to reach a server that has left; gRPC's own wait grows to two minutes.
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 1000),
+]
+_LOOK_S = 0.1  # how often a wait is compared with its deadline
+_FAREWELL_S = 1.0
+_SEEDS = 2**31  # what an int32 holds, and NumPy's RandomState takes
+_RUNNING, _TERMINATED, _INTERRUPTED = (
+    pb.EnvironmentStateType.Value(name) for name in ("RUNNING", "TERMINATED", "INTERRUPTED")
+)
+
+
+class DmEnvRpc(Environment):
+    """The worlds of a dm_env_rpc server.
+
+    An observation `reward` is the reward, without it that is 0; `discount` is left out.
+    TERMINATED ends an episode, INTERRUPTED truncates it. It is repeatable if the server takes a
+    seed for each episode as a setting.
+    """
+
+    whole_turns = False
+    separate_slots = True
+    tells_success = False
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        seed_setting: str = "",
+        seed_at: str = "reset",
+        join_settings: Mapping[str, Any] | None = None,
+        reset_settings: Mapping[str, Any] | None = None,
+        answer_timeout_s: float = 60.0,
+        **settings: Any,
+    ) -> None:
+        """`settings` are those of create_world.
+
+        Args:
+            address: HOST:PORT.
+            seed_setting: The name of the setting that takes an episode's seed, 0 to 2**31 - 1.
+            seed_at: The request that takes it: `reset`, or `create` for a new world each episode.
+            join_settings: Settings of join_world.
+            reset_settings: Settings of reset.
+            answer_timeout_s: How long the server may take for its answers to a turn.
+
+        Raises BadArgument.
+        """
+        if seed_at not in SEEDED:
+            raise BadArgument(got=f"seed_at {seed_at!r}", wanted=" or ".join(SEEDED))
+        timeout: object = answer_timeout_s
+        if not (isinstance(timeout, int | float) and 0 < timeout < math.inf):
+            got = f"answer_timeout_s {brief(answer_timeout_s)}"
+            raise BadArgument(got=got, wanted="seconds, more than 0")
+        self._address, self._timeout_s = address, float(answer_timeout_s)
+        self._seed_setting, self._seed_at = seed_setting, seed_at
+        self._create = settings_of("the setting", settings)
+        self._join = settings_of("the setting of join_settings", join_settings or {})
+        self._reset = settings_of("the setting of reset_settings", reset_settings or {})
+        self.repeatable = bool(seed_setting)
+        self._streams: dict[int, _Stream] = {}
+        self._specs: Any = None  # as the server first told them
+        self._close: Callable[[], None] = lambda: None
+
+    @property
+    def variants(self) -> Mapping[str, int]:
+        """One task."""
+        return {"dm_env_rpc": 1}
+
+    def env_init(self, slots: int) -> TaskSpec:
+        """Create and join a world for each slot. Raises EnvironmentFault, UsageError."""
+        self.env_cleanup()
+        channel = grpc.insecure_channel(self._address, options=_OPTIONS)
+        self._open_stream = dm_env_rpc_pb2_grpc.EnvironmentStub(channel).Process
+        self._watch = _Watch()
+        self._specs = None
+
+        def close() -> None:
+            self._watch.close()
+            channel.close()
+
+        self._close = close
+        try:
+            talks = {slot: self._joining(slot) for slot in range(slots)}
+            if faults := self._talk(talks, self._timeout_s):
+                more = "; it may serve fewer connections at once than slots" * (slots > 1)
+                raise EnvironmentFault(f"{faults[min(faults)]}{more}")
+        except BaseException:
+            self.env_cleanup()
+            raise
+        return self._task
+
+    def play(self, play: Play) -> Played:
+        """Send the requests of all slots, then receive the answers."""
+        answer = Played.blank(self.spec, play, is_fresh=True)
+        slots = [*play.slots.tolist(), *play.starts]
+        talks = {
+            slot: self._starting(slot, play.starts[slot], row, answer)
+            if slot in play.starts
+            else self._stepping(row, play.actions, answer)
+            for row, slot in enumerate(slots)
+        }
+        faults = self._talk(talks, self._timeout_s)
+        for row, slot in enumerate(slots):
+            if slot in faults:
+                for values in answer.observations.values():
+                    values[row] = 0
+        domains = self._domains
+        faults |= domains.mistakes(answer.observations, slots, faults)
+        return Played(
+            answer.rewards,
+            answer.observations,
+            answer.terminated,
+            answer.truncated,
+            answer.success,
+            faults,
+            outside=domains.outside_last,
+            is_fresh=True,
+        )
+
+    def env_cleanup(self) -> None:
+        """Leave and destroy the worlds that answer."""
+        close, self._close = self._close, lambda: None
+        try:
+            in_step = {slot: each for slot, each in self._streams.items() if not each.owed}
+            self._talk(
+                {slot: self._leaving(each) for slot, each in in_step.items()},
+                min(self._timeout_s, _FAREWELL_S),
+            )
+        finally:
+            for stream in self._streams.values():
+                stream.close()
+            self._streams.clear()
+            close()
+
+    # What is said about one slot.
+
+    def _joining(self, slot: int, seed: Mapping[str, Any] | None = None) -> Talk:
+        """Create a world, and join it; `seed` is a setting."""
+        stream = self._stream(slot)
+        settings = {**self._create, **(seed or {})}
+        (created,) = yield [pb.CreateWorldRequest(settings=settings)]
+        stream.world, stream.has_failed = created.world_name, False
+        (joined,) = yield [pb.JoinWorldRequest(world_name=created.world_name, settings=self._join)]
+        if self._specs is None:
+            self._read_specs(joined.specs)
+        self._check_specs(joined.specs)
+
+    def _starting(self, slot: int, cell: Cell, row: int, answer: Played) -> Talk:
+        drawn = cell.seed if cell.seeds_reset else Rng(cell.seed, cell.repeat).below(_SEEDS)
+        seed = settings_of("the seed", {self._seed_setting: drawn} if self._seed_setting else {})
+        stream, in_reset = self._stream(slot), seed if self._seed_at == "reset" else {}
+        if stream.has_failed or (seed and not in_reset):
+            yield from self._leaving(stream)
+        if not stream.world:
+            yield from self._joining(slot, seed if not in_reset else None)
+        begun, step = yield [
+            pb.ResetRequest(settings={**self._reset, **in_reset}),
+            pb.StepRequest(requested_observations=self._seen_uids),
+        ]
+        self._check_specs(begun.specs)
+        self._read(step, self._seen_uids, row, answer)
+        if step.state != _RUNNING:
+            raise EnvironmentFault(got=_state(step.state), wanted="RUNNING after a reset")
+
+    def _stepping(self, row: int, actions: Arrays, answer: Played) -> Talk:
+        request = pb.StepRequest(requested_observations=self._uids)
+        for each in self._actions:
+            each.write(request.actions[each.uid], actions[each.spec.name][row])
+        (step,) = yield [request]
+        self._read(step, self._uids, row, answer)
+        if step.state not in (_RUNNING, _TERMINATED, _INTERRUPTED):
+            wanted = "RUNNING, TERMINATED or INTERRUPTED"
+            raise EnvironmentFault(got=_state(step.state), wanted=wanted)
+        answer.terminated[row] = step.state == _TERMINATED
+        answer.truncated[row] = step.state == _INTERRUPTED
+        if self._reward is not None:
+            reward = float(self._reward.read(step.observations[self._reward.uid]).item())
+            if not math.isfinite(reward):
+                raise EnvironmentFault("reward", got=f"{reward}", wanted="a finite number")
+            answer.rewards[row] = reward
+
+    def _leaving(self, stream: _Stream) -> Talk:
+        """Leave the stream's world, if it has one, and destroy it."""
+        name, stream.world = stream.world, ""
+        if name:
+            yield [pb.LeaveWorldRequest(), pb.DestroyWorldRequest(world_name=name)]
+
+    def _read(self, step: Any, uids: Sequence[int], row: int, answer: Played) -> None:
+        """Keep the observations of a StepResponse. Raises EnvironmentFault, BadReply."""
+        seen = step.observations
+        if len(seen) != len(uids) or any(uid not in seen for uid in uids):
+            got = f"observations with the uids {brief(sorted(seen))}"
+            raise EnvironmentFault(got=got, wanted=f"{brief(sorted(uids))}")
+        for each in self._observations:
+            answer.observations[each.spec.name][row] = each.read(seen[each.uid])
+
+    # Specs.
+
+    def _read_specs(self, specs: Any) -> None:
+        """Raises UsageError for what no TaskSpec can say."""
+        actions, observations = (
+            [WireTensor.of(kind, uid, each) for uid, each in sorted(of_kind.items())]
+            for kind, of_kind in (("action", specs.actions), ("observation", specs.observations))
+        )
+        by_name = {each.spec.name: each for each in observations}
+        self._reward = by_name.get(REWARD)
+        self._actions = actions
+        self._observations = [
+            each for each in observations if each.spec.name not in (REWARD, DISCOUNT)
+        ]
+        if self._reward is not None and self._reward.spec.size != 1:
+            shape = list(self._reward.spec.shape)
+            raise UsageError("the observation 'reward'", got=f"shape {shape}", wanted="one number")
+        self._seen_uids = [each.uid for each in self._observations]
+        self._uids = [*self._seen_uids, *([self._reward.uid] if self._reward else [])]
+        self._task = TaskSpec(
+            tuple(each.spec for each in self._observations),
+            tuple(each.spec for each in actions),
+            reward_range=_range(self._reward.spec) if self._reward else (0.0, 0.0),
+        )
+        self._specs = specs
+
+    def _check_specs(self, specs: Any) -> None:
+        if specs != self._specs:
+            raise EnvironmentFault(got="other specs than before", wanted="the same in every world")
+
+    # Streams.
+
+    def _talk(self, talks: Mapping[int, Talk], timeout_s: float) -> dict[int, str]:
+        """Go through these talks side by side; what failed, by slot."""
+        faults: dict[int, str] = {}
+        answers: dict[int, Sequence[Any] | None] = dict.fromkeys(talks)
+        while answers:
+            asked = {}
+            for slot, received in answers.items():
+                try:
+                    asked[slot] = talks[slot].send(received)
+                except StopIteration:
+                    continue
+                except (EnvironmentFault, BadReply) as error:
+                    faults[slot] = self._failed(slot, error)
+                else:
+                    self._stream(slot).send(asked[slot])
+            answers = {}
+            self._watch.begin(timeout_s)
+            for slot, requests in asked.items():
+                try:
+                    answers[slot] = self._stream(slot).receive(requests, self._watch)
+                except EnvironmentFault as error:
+                    faults[slot] = self._failed(slot, error)
+        return faults
+
+    def _stream(self, slot: int) -> _Stream:
+        if slot not in self._streams:
+            self._streams[slot] = _Stream(self._open_stream)
+        return self._streams[slot]
+
+    def _failed(self, slot: int, error: Exception) -> str:
+        """Let the world go, as its later episodes could be wrong; the error in words."""
+        stream = self._stream(slot)
+        if stream.owed or stream.has_failed or not stream.world:
+            self._streams.pop(slot).close()
+        else:
+            stream.has_failed = True
+        return printable(f"the dm_env_rpc server at {self._address}, slot {slot}: {error}"[:4096])
+
+
+class _Stream:
+    """A connection in dm_env_rpc's words: joined to one world at most."""
+
+    def __init__(self, open_stream: Callable[[Iterator[Any]], Any]) -> None:
+        self.world = ""  # its name; empty: none was created
+        self.has_failed = False  # the world is to be replaced
+        self.owed = 0  # answers
+        self._requests: SimpleQueue[Any] = SimpleQueue()
+        self._answers = open_stream(iter(self._requests.get, None))
+        self.cancel: Callable[[], object] = self._answers.cancel
+
+    def send(self, requests: Sequence[Any]) -> None:
+        """Send requests, each a message of theirs."""
+        for request in requests:
+            self.owed += 1
+            self._requests.put(pb.EnvironmentRequest(**{_kind(request): request}))
+
+    def receive(self, requests: Sequence[Any], watch: _Watch) -> list[Any]:
+        """The answers to what was sent. Raises EnvironmentFault."""
+        answers, refusal = [], None
+        for request in requests:
+            answer, kind = self._next(watch), _kind(request)
+            self.owed -= 1
+            got = answer.WhichOneof("payload")
+            if got == "error":
+                refusal = refusal or f"it refused {kind}: {answer.error.message or answer.error}"
+            elif got != kind:
+                self.owed += 1  # nobody knows which answer comes next
+                raise EnvironmentFault(got=f"{got} as the answer", wanted=kind)
+            else:
+                answers.append(getattr(answer, kind))
+        if refusal is not None:
+            raise EnvironmentFault(refusal)
+        return answers
+
+    def _next(self, watch: _Watch) -> Any:
+        watch.stream = self
+        try:
+            return next(self._answers)
+        except StopIteration:
+            raise EnvironmentFault("it ended the connection") from None
+        except grpc.RpcError as error:
+            if watch.is_late:
+                raise EnvironmentTimeout(f"no answer within {watch.timeout_s:g} s") from None
+            what = f"{error.code().name}: {error.details()}"
+            raise EnvironmentFault(f"the connection is lost: {what}") from None
+        finally:
+            watch.stream = None
+
+    def close(self) -> None:
+        """End the connection."""
+        self._requests.put(None)  # its thread waits for it
+        self.cancel()
+
+
+class _Watch:
+    """Cancels the stream whose answer is awaited once time is up: its thread looks now and then.
+
+    gRPC's streams know no deadline for one message.
+    """
+
+    def __init__(self) -> None:
+        self.timeout_s = 0.0
+        self.stream: _Stream | None = None  # whose answer is awaited
+        self._until = math.inf
+        self._closed = threading.Event()
+        self._thread = threading.Thread(target=self._look, name="dm_env_rpc watch", daemon=True)
+        self._thread.start()
+
+    @property
+    def is_late(self) -> bool:
+        """Whether time is up."""
+        return time.monotonic() > self._until
+
+    def begin(self, timeout_s: float) -> None:
+        """From now on answers may take so long together."""
+        self.timeout_s, self._until = timeout_s, time.monotonic() + timeout_s
+
+    def close(self) -> None:
+        """End the thread."""
+        self._closed.set()
+        self._thread.join()
+
+    def _look(self) -> None:
+        while not self._closed.wait(_LOOK_S):
+            stream = self.stream
+            if stream is not None and self.is_late:
+                stream.cancel()
+
+
+_KINDS: dict[str, str] = {
+    field.message_type.name: field.name for field in pb.EnvironmentRequest.DESCRIPTOR.fields
+}
+
+
+def _kind(request: Any) -> str:
+    """The field of a request, and of its answer."""
+    return _KINDS[type(request).__name__]
+
+
+def _state(number: int) -> str:
+    known = {value: name for name, value in pb.EnvironmentStateType.items()}
+    return f"the state {known.get(number, number)}"
+
+
+def _range(reward: TensorSpec) -> tuple[float, float]:
+    low, high = (
+        (reward.limits or (-np.inf, np.inf)) if reward.domain != Box() else (-np.inf, np.inf)
+    )
+    return float(np.min(low)), float(np.max(high))

@@ -1,0 +1,191 @@
+"""dm_env_rpc's specs and tensors as ours, and ours as its. Source: dm_env_rpc 1.1.7.
+
+What a stranger sent is checked before memory is allocated for it.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from reglue.errors import BadArgument, BadReply, MissingExtra, UsageError, brief
+from reglue.net import grpc_settings  # before dm_env_rpc loads grpc
+from reglue.spec import Array, Box, Discrete, Domain, TensorSpec, check_row
+
+try:
+    from dm_env_rpc.v1 import dm_env_rpc_pb2 as pb
+    from dm_env_rpc.v1 import dm_env_rpc_pb2_grpc, tensor_utils
+    from google.rpc import status_pb2
+except ModuleNotFoundError as error:
+    raise MissingExtra("dm_env_rpc", "dm-env-rpc", f"the package {error.name}") from error
+
+grpc = grpc_settings.grpc
+
+REWARD, DISCOUNT = "reward", "discount"
+"""Observations by which a server tells them, as of dm_env_rpc's own adaptor."""
+
+MESSAGE_BYTES = [
+    ("grpc.max_send_message_length", grpc_settings.HUB_MESSAGE_BYTES),
+    ("grpc.max_receive_message_length", grpc_settings.HUB_MESSAGE_BYTES),
+]
+"""Options of both ends."""
+
+_FIELDS = {
+    "float32": (pb.DataType.FLOAT, "floats"),
+    "float64": (pb.DataType.DOUBLE, "doubles"),
+    "int8": (pb.DataType.INT8, "int8s"),
+    "int32": (pb.DataType.INT32, "int32s"),
+    "int64": (pb.DataType.INT64, "int64s"),
+    "uint8": (pb.DataType.UINT8, "uint8s"),
+    "uint32": (pb.DataType.UINT32, "uint32s"),
+    "uint64": (pb.DataType.UINT64, "uint64s"),
+    "bool": (pb.DataType.BOOL, "bools"),
+}
+_DTYPES = {number: dtype for dtype, (number, _) in _FIELDS.items()}
+_NAMES = {number: name for name, number in pb.DataType.items()}
+_WIDER = {"int16": "int32", "uint16": "uint32"}  # which dm_env_rpc lacks
+_MOST_CHOICES = 2**31  # of a Discrete
+
+
+class WireTensor:
+    """One tensor of a server's specs: our spec of it, and its messages."""
+
+    def __init__(self, uid: int, spec: TensorSpec) -> None:
+        self.uid, self.spec = uid, spec
+        self._dtype = np.dtype(_WIDER.get(spec.dtype, spec.dtype))
+        self._number, self._field = _FIELDS[self._dtype.name]
+        self._is_bytes = self._dtype.itemsize == 1 and self._dtype.kind != "b"
+
+    @classmethod
+    def of(cls, kind: str, uid: int, message: Any) -> WireTensor:
+        """The tensor of a TensorSpec of theirs; `kind` is observation or action.
+
+        Raises UsageError for texts, protos and shapes without a size.
+        """
+        what, shape = f"the {kind} {brief(message.name)}", tuple(message.shape)
+        dtype = _DTYPES.get(message.dtype)
+        if dtype is None:
+            got = _NAMES.get(message.dtype, f"data type {message.dtype}")
+            raise UsageError(what, got=got, wanted="numbers or booleans")
+        if any(size < 0 for size in shape):
+            got = f"the shape {list(shape)}"
+            raise UsageError(what, got=got, wanted="a fixed size on each axis, without -1")
+        check_row(message.name, shape)
+        size = int(np.prod(shape, dtype=np.int64))
+        low, high = (_bound(what, each, dtype, size) for each in (message.min, message.max))
+        return cls(uid, TensorSpec(message.name, dtype, shape, _domain(dtype, shape, low, high)))
+
+    def spec_message(self) -> Any:
+        """The TensorSpec of theirs."""
+        spec = pb.TensorSpec(name=self.spec.name, shape=self.spec.shape, dtype=self._number)
+        if self.spec.limits is not None and self._dtype.kind != "b":
+            for value, limit in zip((spec.min, spec.max), self.spec.limits, strict=True):
+                if np.isfinite(limit).any():
+                    self._fill(value, limit)
+        return spec
+
+    def write(self, message: Any, value: Array) -> None:
+        """Fill a new Tensor of theirs with a value of our spec, `shape`."""
+        message.shape.extend(value.shape)
+        self._fill(message, value)
+
+    def read(self, message: Any) -> Array:
+        """The value of a Tensor of theirs, `shape`; one number stands for all.
+
+        One axis of the message may be -1. Raises BadReply.
+        """
+        spec, shape = self.spec, tuple(message.shape)
+        field = message.WhichOneof("payload")
+        if field != self._field:
+            got = f"{spec.name!r} as {field or 'nothing'}"
+            raise BadReply("WRONG_KIND", got=got, wanted=self._field)
+        is_alike = shape == spec.shape or (
+            len(shape) == len(spec.shape)
+            and shape.count(-1) == 1
+            and all(got in (-1, wanted) for got, wanted in zip(shape, spec.shape, strict=True))
+        )
+        array = getattr(message, field).array
+        count = len(array)
+        if not is_alike or count not in (1, spec.size):
+            got = f"{spec.name!r} of shape {brief(list(shape))} with {count} numbers"
+            raise BadReply("WRONG_SIZE", got=got, wanted=f"shape {list(spec.shape)}")
+        values = _numbers(array, self._dtype)
+        if count == spec.size:
+            return values.reshape(spec.shape)
+        return np.broadcast_to(values, spec.shape)
+
+    def _fill(self, message: Any, value: Array) -> None:
+        payload = getattr(message, self._field)
+        flat = np.asarray(value, self._dtype)
+        if self._is_bytes:
+            payload.array = flat.tobytes()
+        else:
+            payload.array.extend(flat.ravel().tolist())
+
+
+def settings_of(what: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as tensors of theirs, by name.
+
+    Raises BadArgument for values that are none; the message begins with `what`.
+    """
+    settings = {}
+    for name, value in values.items():
+        try:
+            settings[name] = tensor_utils.pack_tensor(value)
+        except (TypeError, ValueError):
+            wanted = "a number, a text, true or false, or a list of one of these"
+            raise BadArgument(f"{what} {name!r}", got=brief(value), wanted=wanted) from None
+    return settings
+
+
+def setting_value(name: str, message: Any) -> int:
+    """The integer of a setting of theirs. Raises BadArgument."""
+    field = message.WhichOneof("payload")
+    values: Sequence[Any] = getattr(message, field).array if field else ()
+    is_one = len(values) == 1 and isinstance(values[0], numbers.Integral)
+    if not is_one or isinstance(values[0], bool) or values[0] < 0:
+        raise BadArgument(f"the setting {name!r}", got=field or "nothing", wanted="one integer ≥ 0")
+    return int(values[0])
+
+
+def _bound(what: str, message: Any, dtype: str, size: int) -> Array | None:
+    """A bound's numbers, one or `size`; None if there is none. Raises UsageError."""
+    field = message.WhichOneof("payload")
+    if field is None:
+        return None
+    array = getattr(message, field).array
+    if field != _FIELDS[dtype][1] or len(array) not in (1, size):
+        got = f"a bound of {len(array)} {field}"
+        raise UsageError(what, got=got, wanted=f"1 or {size} {_FIELDS[dtype][1]}")
+    return _numbers(array, np.dtype(dtype))
+
+
+def _domain(dtype: str, shape: Sequence[int], low: Array | None, high: Array | None) -> Domain:
+    if low is not None and high is not None and not shape and np.dtype(dtype).kind in "iu":
+        start, count = int(low[0]), int(high[0]) - int(low[0]) + 1
+        if 1 <= count <= _MOST_CHOICES:
+            return Discrete(count, start)
+    return Box(*(() if each is None else tuple(each.tolist()) for each in (low, high)))
+
+
+def _numbers(array: Any, dtype: np.dtype[Any]) -> Array:
+    if isinstance(array, bytes):
+        return np.frombuffer(array, dtype)
+    return np.fromiter(array, dtype, len(array))
+
+
+__all__ = [
+    "DISCOUNT",
+    "MESSAGE_BYTES",
+    "REWARD",
+    "WireTensor",
+    "dm_env_rpc_pb2_grpc",
+    "grpc",
+    "pb",
+    "setting_value",
+    "settings_of",
+    "status_pb2",
+]
