@@ -19,6 +19,8 @@ pytestmark = pytest.mark.slow
         ("reglue_turns", ("grpc", "light", "1"), 20),
         ("reglue_turns", ("auto", "image", "2"), 40),
         ("vector_env_contender", ("sync", "3"), 60),
+        ("dm_env_rpc", (), 20),
+        ("dm_env_rpc", ("bridged", "3"), 60),
         ("stepped_contender", ("light", "socket", "3"), 60),
         ("stepped_contender", ("light", "here", "3"), 60),
         ("stepped_contender", ("CartPole-v1", "socket", "3"), 60),

@@ -1,4 +1,6 @@
-"""dm_env_rpc: the light environment is served, and a client steps it through its adaptor."""
+"""dm_env_rpc: the light environment is served, and a client steps it through its adaptor, or
+`make_vec` through our bridge in so many slots.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +15,8 @@ import numpy as np
 from dm_env_rpc.v1 import connection, dm_env_adaptor, dm_env_rpc_pb2_grpc, tensor_utils
 from dm_env_rpc.v1 import dm_env_rpc_pb2 as pb
 
+from reglue.gymnasium import make_vec
+from speed.contenders.stepped_contender import steps_of
 from speed.launches import Helper, serve
 from speed.light import NUMBERS, Light
 
@@ -39,9 +43,15 @@ def main() -> None:
         channel.close()
 
 
+def bridged(slots: int) -> None:
+    """Our client."""
+    with Helper("dm_env_rpc", "serve") as helper:
+        steps_of(make_vec(f"dm-env-rpc:{helper.line()}", slots))
+
+
 def serve_environment() -> None:
     """The server, until its input ends."""
-    server = grpc.server(ThreadPoolExecutor(2))
+    server = grpc.server(ThreadPoolExecutor(64))  # connections
     dm_env_rpc_pb2_grpc.add_EnvironmentServicer_to_server(Served(), server)
     port = server.add_secure_port("127.0.0.1:0", grpc.local_server_credentials())
     server.start()
@@ -101,4 +111,10 @@ def _specs() -> Any:
 
 
 if __name__ == "__main__":
-    serve_environment() if sys.argv[1:] else main()
+    match sys.argv[1:]:
+        case []:
+            main()
+        case ["bridged", slots]:
+            bridged(int(slots))
+        case ["serve"]:
+            serve_environment()

@@ -23,6 +23,7 @@ PLAIN_HUB_PLAYED = "the least Python hub, four processes, RL_episode"
 HUB_COST, HUB_PLAYED_COST = f"{HUB}: cost", f"{HUB_PLAYED}: cost"
 CODEC_COST, CODEC_PLAYED_COST = f"{CODEC_HUB}: cost", f"{CODEC_PLAYED}: cost"
 PLAIN_COST, PLAIN_PLAYED_COST = f"{PLAIN_HUB}: cost", f"{PLAIN_HUB_PLAYED}: cost"
+BRIDGED, BRIDGED_MANY = "dm_env_rpc by our bridge", "dm_env_rpc by our bridge, 8 slots"
 DM, PLAIN, RAW, OPENENV = "dm_env_rpc", "plain gRPC stream", "raw Unix socket", "OpenEnv"
 
 PROGRAMS = (
@@ -60,6 +61,8 @@ PROGRAMS = (
     ),
     Program(PLAIN_HUB_GRPC, "plain_hub", ("grpc",), 500),
     Program(DM, "dm_env_rpc", (), 1000),
+    Program(BRIDGED, "dm_env_rpc", ("bridged", "1"), 1000),
+    Program(BRIDGED_MANY, "dm_env_rpc", ("bridged", "8"), 500),
     Program(PLAIN, "plain_transports", ("stream",), 2000),
     Program(RAW, "plain_transports", ("socket",), 20_000),
     Program(OPENENV, "openenv_turns", (), 1000),
@@ -141,6 +144,14 @@ CLAIMS = (
         is_peer=True,
         means="that is gRPC, without an agent's process",
     ),
+    Claim(
+        "dm_env_rpc through our bridge and make_vec, beside its own client",
+        BRIDGED,
+        DM,
+        is_peer=True,
+        means="the same server",
+    ),
+    Claim("the same in 8 slots", BRIDGED_MANY, DM, is_peer=True, means="a world for each slot"),
     Claim(
         "RL_step, beside a raw Unix socket",
         OURS,

@@ -223,7 +223,7 @@ def test_an_observation_called_reward_is_refused() -> None:
         WorldService(lambda: reglue.make(POLE), spec, 1)
 
 
-@pytest.mark.parametrize("listen", ["9911", "127.0.0.1:", "127.0.0.1:http"])
+@pytest.mark.parametrize("listen", ["9911", "127.0.0.1:", "127.0.0.1:http", "127.0.0.1:99999"])
 def test_a_wrong_address_is_refused(listen: str) -> None:
     spec = TaskSpec((TensorSpec("seen", "float64"),), (TensorSpec("action", "float32"),))
     with nothing_left(), pytest.raises(UsageError, match="HOST:PORT"):

@@ -316,8 +316,8 @@ def serving(service: WorldService, listen: str, most: int) -> Iterator[str]:
     At most `most` connections are served at a time. Raises UsageError.
     """
     host, _, port = listen.rpartition(":")
-    if not host or not port.isdecimal():
-        raise BadArgument("listen", got=repr(listen), wanted="HOST:PORT")
+    if not host or not port.isdecimal() or int(port) >= 2**16:  # gRPC would take a part of it
+        raise BadArgument("listen", got=repr(listen), wanted="HOST:PORT, the port below 65536")
     pool = ThreadPoolExecutor(most, "dm_env_rpc connection")
     options = [*MESSAGE_BYTES, ("grpc.so_reuseport", 0)]
     server = grpc.server(pool, options=options, maximum_concurrent_rpcs=most)
