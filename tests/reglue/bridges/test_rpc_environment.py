@@ -195,6 +195,7 @@ def test_a_server_without_actions_or_observations_is_refused(lacks: str) -> None
         {"answer_timeout_s": "long"},
         {"length": {"a": 1}},
         {"join_settings": {"team": None}},
+        {"reset_settings": [1]},
     ],
 )
 def test_wrong_arguments_are_refused_before_a_connection(arguments: Any) -> None:

@@ -218,13 +218,13 @@ class DmEnvRpc(Environment):
         if step.state not in (_RUNNING, _TERMINATED, _INTERRUPTED):
             wanted = "RUNNING, TERMINATED or INTERRUPTED"
             raise EnvironmentFault(got=_state(step.state), wanted=wanted)
-        answer.terminated[row] = step.state == _TERMINATED
-        answer.truncated[row] = step.state == _INTERRUPTED
         if self._reward is not None:
             reward = float(self._reward.read(step.observations[self._reward.uid]).item())
             if not math.isfinite(reward):
                 raise EnvironmentFault("reward", got=f"{reward}", wanted="a finite number")
             answer.rewards[row] = reward
+        answer.terminated[row] = step.state == _TERMINATED
+        answer.truncated[row] = step.state == _INTERRUPTED
 
     def _leaving(self, stream: _Stream) -> Talk:
         """Leave the stream's world, if it has one, and destroy it."""

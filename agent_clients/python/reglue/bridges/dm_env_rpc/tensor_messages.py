@@ -131,6 +131,9 @@ def settings_of(what: str, values: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises BadArgument for values that are none; the message begins with `what`.
     """
+    given: object = values
+    if not isinstance(given, Mapping):
+        raise BadArgument(what, got=brief(given), wanted="a mapping from names to values")
     settings = {}
     for name, value in values.items():
         try:
