@@ -127,7 +127,7 @@ class _Worker:
         return played
 
     def _carry_out(self, call: bytes) -> None:
-        """A routine of one slot: its state, or its random seed."""
+        """A message, or a routine of one slot: its state, or its random seed."""
         assert self.environment is not None, "init comes first"
         spec = self.environment.spec
         try:

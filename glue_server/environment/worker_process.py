@@ -47,7 +47,7 @@ class StepAndStart:
 
 @dataclass(frozen=True, slots=True)
 class Routine:
-    """A routine of one slot, which a `RoutineReply` answers."""
+    """A routine of one slot, or a message, which a `RoutineReply` answers."""
 
     call: bytes  # an EnvironmentCall of the protocol
 
@@ -181,7 +181,7 @@ class Worker(Protocol):
         """The faults of the oldest Play. Raises EOFError or OSError: it is gone, or late."""
 
     def ask(self, call: EnvironmentCall) -> EnvironmentReply:
-        """Have a routine of one slot carried out. Raises EOFError or OSError: it is gone."""
+        """Carry out a message or a slot's routine. Raises EOFError or OSError: it is gone."""
 
     def cleanup(self) -> None:
         """Let it close its environments."""

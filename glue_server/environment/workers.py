@@ -141,7 +141,7 @@ class WorkersPort:
             case Cleanup() | StandardizeRandomness():
                 return RoutineDone()
             case TextMessage():
-                return TextMessage("")  # as of any worlds
+                return self._message(call)
             case GetState() | SetState() | GetRandomSeed() | SetRandomSeed():
                 return self._routine(call)
         raise AssertionError(f"{type(call).__name__} is no call of the glue's")
@@ -210,15 +210,28 @@ class WorkersPort:
         found = done.faults
         return self._shared.played(done.play, found.faults, found.illegal, found.outside)
 
+    def _message(self, call: TextMessage) -> EnvironmentReply:
+        """Pass it to every worker; the answer of slot 0's comes back. Before env_init one worker is
+        started for it. Raises UsageError, EnvironmentFault.
+        """
+        if not self._pool.workers:
+            self._init(1)
+            self._ready()
+        first, *_ = [self._ask(place, call) for place in range(len(self._pool.workers))]
+        return first
+
     def _routine(self, call: SlotRoutine) -> EnvironmentReply:
         """Have a slot's worker carry it out. Raises EnvironmentFault; blank: its worker died."""
-        place = self._pool.home(call.slot)
         self.blank.discard(call.slot)
+        return self._ask(self._pool.home(call.slot), call)
+
+    def _ask(self, place: int, call: SlotRoutine | TextMessage) -> EnvironmentReply:
+        """Have a worker carry a routine out. Raises EnvironmentFault; blank: it died."""
         try:
             reply = self._pool.workers[place].ask(call)
         except (EOFError, OSError) as error:
             words = self._replace(place, error)
-            raise EnvironmentFault(f"slot {call.slot}: {words} in {type(call).__name__}") from error
+            raise EnvironmentFault(f"{words} in {type(call).__name__}") from error
         if isinstance(reply, Fault):
             raise EnvironmentFault(reply.what)
         return reply

@@ -218,6 +218,36 @@ def test_a_cleanup_that_fails_is_no_reason_to_stay(caplog: pytest.LogCaptureFixt
     assert "the key is lost" in caplog.text
 
 
+def test_worlds_pass_a_message_to_each_that_is_there_and_the_first_answers() -> None:
+    heard: list[tuple[int, str]] = []
+
+    class Talker(Walk):
+        def __init__(self, corridor: Corridor, number: int) -> None:
+            super().__init__(corridor)
+            self._number = number
+
+        def message(self, text: str) -> str:
+            heard.append((self._number, text))
+            return f"{self._number} heard {text}"
+
+    class Talkers(Corridor):
+        made = 0
+
+        def world(self) -> Walk:
+            self.made += 1
+            return Talker(self, self.made)
+
+    pool = pool_over(Worlds(Talkers(solved=SOLVED)), slots=4)
+    exchange(pool, starts=[3, 1])
+    assert pool.ask(TextMessage("hi"), TextMessage).text == "1 heard hi"
+    assert heard == [(1, "hi"), (3, "hi"), (2, "hi")], "in the order of slots"
+
+
+def test_worlds_without_answers_answer_nothing() -> None:
+    pool = corridor_pool(2)
+    assert pool.ask(TextMessage("hi"), TextMessage).text == ""
+
+
 # What it raises.
 
 

@@ -26,7 +26,15 @@ from reglue.environments.validation import (
     conforming_step,
     say_unknown_names,
 )
-from reglue.environments.world import Restorable, Seeded, Step, Suite, World, close_suite
+from reglue.environments.world import (
+    Messaged,
+    Restorable,
+    Seeded,
+    Step,
+    Suite,
+    World,
+    close_suite,
+)
 from reglue.errors import (
     IllegalAction,
     NotAnEnvironment,
@@ -263,6 +271,7 @@ class Worlds(Environment):
         self.tells_success = bool(getattr(suite, "tells_success", True))
         self.max_slots = int(getattr(suite, "max_slots", self.max_slots))
         self.raw_actions = bool(getattr(suite, "raw_actions", self.raw_actions))
+        self.repeatable = bool(getattr(suite, "repeatable", self.repeatable))
         self._suite = suite
         self._is_open = True
         self._worlds: dict[int, World] = {}
@@ -462,6 +471,21 @@ class Worlds(Environment):
         if not self._suite.standardizes:
             super().env_standardize_randomness(seed)
         self._standard = StandardRandomness(seed)
+
+    def env_message(self, message: str) -> str:
+        """The answer of the first world that is there; empty if worlds do not answer messages.
+
+        Slot 0's is there at any time, another slot's from its first start on. Each gets the
+        message. One that is made later has not got it, and neither has one that plays an episode
+        again in place of a world that failed.
+        """
+        worlds = {0: self._world_of(0)} | self._worlds
+        answers = [
+            world.message(message)
+            for _, world in sorted(worlds.items())
+            if isinstance(world, Messaged)
+        ]
+        return answers[0] if answers else ""
 
     def world(self, slot: int) -> World:
         """The world that plays in a slot."""

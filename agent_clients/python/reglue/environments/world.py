@@ -81,12 +81,25 @@ class Rendered(Protocol):
         """
 
 
+@runtime_checkable
+class Messaged(Protocol):
+    """A world that answers RL_env_message."""
+
+    def message(self, text: str) -> str:
+        """The answer; legal at any time, also without an episode.
+
+        A message is no part of a cell: where one changes the world, a score of it cannot be
+        repeated, and an episode that is played again after a failure may go otherwise.
+        """
+
+
 class Suite(Protocol):
     """Makes the worlds of one process, which may share what is expensive to build.
 
-    Four optional attributes:
+    Five optional attributes:
     - `tells_success = False`: its episodes never report success, so the score is the mean return;
     - `max_slots`: the most worlds that it can make;
+    - `repeatable = False`: its cells do not decide its episodes, see `Environment.repeatable`;
     - `raw_actions = True`: its worlds get actions outside a Box unclipped, to clip them or to
       charge for them. Otherwise Reglue clips actions before;
     - `close()`: releases what the suite itself holds, such as a simulator that its worlds share. It
