@@ -16,6 +16,22 @@ from pathlib import Path
 
 CODEC = "rlglue==2.02"
 
+
+def _loader(kind: str) -> tuple[tuple[str, str], ...]:
+    """Of the module that connects an agent or an environment."""
+    version = (
+        f'"RL-Glue Python {kind} Codec Version: "+theCodecVersion+" (Build "+theSVNVersion+")"'
+    )
+    where = '"\\tConnecting to " + host + " on port " + str(port) + "..."'
+    done = f'"\\t {kind} Codec Connected"'
+    client = f"Client{kind}"
+    module = f"rlglue.{kind.lower()}.{client}"
+    return (
+        (f"from {client} import {client}", f"from {module} import {client}"),
+        *((f"print {each}", f"print({each})") for each in (version, where, done)),
+    )
+
+
 _CHANGES: Mapping[str, tuple[tuple[str, str], ...]] = {
     "__init__.py": (),
     "RLGlue.py": (
@@ -31,9 +47,11 @@ _CHANGES: Mapping[str, tuple[tuple[str, str], ...]] = {
         ),
     ),
     "agent/__init__.py": (),
+    "agent/AgentLoader.py": _loader("Agent"),
     "agent/ClientAgent.py": (),
     "environment/__init__.py": (),
     "environment/ClientEnvironment.py": (),
+    "environment/EnvironmentLoader.py": _loader("Environment"),
     "network/__init__.py": (),
     "network/Network.py": (
         ("import StringIO", "import io"),

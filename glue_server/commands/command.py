@@ -79,7 +79,8 @@ class Commands(Command):
         self,
         name: str,
         about: str,
-        functions: Sequence[Callable[..., None] | Commands] | Mapping[str, Callable[..., None]],
+        functions: Sequence[Callable[..., None] | Commands]
+        | Mapping[str, Callable[..., None] | Commands],
     ) -> None:
         self.name = name
         self.app = _app(help=about, no_args_is_help=True)

@@ -448,6 +448,13 @@ class EnvironmentTimeout(EnvironmentFault):
     """An environment did not answer in time; it may still run."""
 
 
+# A benchmark program's.
+
+
+class ProgramFault(PeersWords):
+    """A benchmark program of another protocol failed."""
+
+
 # A competition's.
 
 

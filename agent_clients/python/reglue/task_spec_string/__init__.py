@@ -13,7 +13,11 @@ Source: "Task Spec 3.0 (Fall 2008)" of RL-Glue's site, and the rules of RL-Glue 
 where that page is silent.
 """
 
-from reglue.task_spec_string.conversion import task_spec_from_string, task_spec_to_string
+from reglue.task_spec_string.conversion import (
+    section_of,
+    task_spec_from_string,
+    task_spec_to_string,
+)
 from reglue.task_spec_string.grammar import parse_task_spec
 from reglue.task_spec_string.spec_string import AbstractType, Range, TaskSpecString
 
@@ -22,6 +26,7 @@ __all__ = [
     "Range",
     "TaskSpecString",
     "parse_task_spec",
+    "section_of",
     "task_spec_from_string",
     "task_spec_to_string",
 ]

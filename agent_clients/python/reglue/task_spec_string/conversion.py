@@ -158,15 +158,16 @@ def _abstract_type(what: str, tensors: Sequence[TensorSpec]) -> AbstractType:
     runs: dict[str, list[Iterator[_Run]]] = {"ints": [], "doubles": []}
     chars = 0
     for tensor in tensors:
-        match _kind(tensor):
+        match section_of(tensor):
             case "chars":
                 chars += tensor.size
-            case kind if tensor.size:
-                runs[kind].append(_checked(tensor, _runs(tensor)))
+            case section if tensor.size:
+                runs[section].append(_checked(tensor, _runs(tensor)))
     return AbstractType(_ranges(runs["ints"]), _ranges(runs["doubles"]), chars)
 
 
-def _kind(tensor: TensorSpec) -> str:
+def section_of(tensor: TensorSpec) -> str:
+    """Where its numbers stand in RL-Glue's observations or actions: ints, doubles or chars."""
     if tensor.dtype == "uint8" and tensor.domain == Box():
         return "chars"
     is_box = isinstance(tensor.domain, Box)
@@ -222,7 +223,7 @@ def _whole_bounds(dtype: str, low: float, high: float) -> tuple[float, float]:
 
 
 def _checked(tensor: TensorSpec, runs: Iterator[_Run]) -> Iterator[_Run]:
-    is_whole = _kind(tensor) == "ints"
+    is_whole = section_of(tensor) == "ints"
     for low, high, count in runs:
         fits = not is_whole or (is_int32(low) and is_int32(high))
         if not (low <= high and low < math.inf and high > -math.inf and fits):
