@@ -11,7 +11,7 @@ import pytest
 
 from glue_server import Glue
 from reglue.bridges.rl_glue.legacy_agent import LegacyAgent
-from reglue.bridges.rl_glue.legacy_environment import LegacySuite
+from reglue.bridges.rl_glue.legacy_environment import LegacyEnvironment
 from reglue.bridges.rl_glue.legacy_experiment import answer_routines
 from reglue.bridges.rl_glue.legacy_program import Kind, Place
 from reglue.task_spec_string import task_spec_to_string
@@ -33,13 +33,14 @@ def test_every_program_hears_the_originals_bytes(case: str) -> None:
         who: WirePeer(ports[who], code, player(lines_of(case, who)))
         for who, code in CONNECTIONS.items()
     }
-    suite = LegacySuite(port=ports["env"])
+    environment = LegacyEnvironment(port=ports["env"])
     agent = LegacyAgent(port=ports["agent"])
     program = Place(Kind.EXPERIMENT, port=ports["experiment"]).program()
-    with Glue(environment=suite, agent=agent) as rl:
+    with Glue(environment=environment, agent=agent) as rl:
         answer_routines(program, rl)
-    for end in (suite.end, agent.close, program.close):
-        end()
+    environment.close()
+    agent.close()
+    program.close()
     for who, peer in peers.items():
         peer.ended()
         wanted = lines_of(case, who)

@@ -96,14 +96,14 @@ def environment(
     name: _Name = None,
 ) -> None:
     """Play a legacy environment at a glue or benchmark."""
-    from reglue.bridges.rl_glue.legacy_environment import LegacySuite
+    from reglue.bridges.rl_glue.legacy_environment import LegacyEnvironment
 
-    suite = LegacySuite(**_place(cmd, host, port, timeout, join_timeout))
+    peer = LegacyEnvironment(**_place(cmd, host, port, timeout, join_timeout))
     try:
-        suite.connect()
-        _play(suite, to, token, name)
+        peer.connect()
+        _play(peer, to, token, name)
     finally:
-        suite.end()
+        peer.close()
 
 
 def experiment(

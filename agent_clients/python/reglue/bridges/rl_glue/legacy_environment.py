@@ -1,16 +1,17 @@
-"""Legacy environments as a suite of worlds: each world is a program of its own."""
+"""Legacy environments as one of the SDK: each slot is played by a program of its own."""
 
 from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 from reglue.bridges.rl_glue.abstract_types import RowLayout
 from reglue.bridges.rl_glue.frames import MOST_TEXT, Code, text_bytes, text_of
 from reglue.bridges.rl_glue.legacy_program import Kind, LegacyProgram, Place
+from reglue.environments.environment import Worlds
 from reglue.environments.world import Step
 from reglue.errors import BadReply, EnvironmentFault, SpecError
 from reglue.messages.environment_messages import Cell
@@ -20,18 +21,40 @@ from reglue.task_spec_string import task_spec_from_string
 _EARNED = struct.Struct("!id")  # whether the episode ended, and the reward
 
 
-class LegacySuite:
-    """One world with one program, or any number if `cmd` starts one for each.
+class LegacyEnvironment(Worlds):
+    """Plays one slot with one program, or any number if `cmd` starts one for each.
 
-    A program stays, from env_cleanup to another env_init, until `end`. It draws its own random
-    numbers: cells do not decide its episodes. One that is lost is replaced, unless there were
+    A program draws its own random numbers: cells do not decide its episodes. It stays until
+    `close`, over env_cleanup and the next env_init. One that is lost is replaced, unless there were
     messages, which another one would not know.
 
     Args:
         place: Keywords of `Place`.
 
-    Raises BadArgument.
+    Raises BadArgument. Routines raise EnvironmentFault.
     """
+
+    def __init__(self, **place: Any) -> None:
+        self._legacy = _Suite(Place(Kind.ENVIRONMENT, **place))
+        super().__init__(self._legacy)
+
+    def connect(self) -> None:
+        """Wait until the first program is there. Raises EnvironmentFault, UsageError."""
+        self._legacy.free(self._legacy.program())
+
+    @property
+    def programs(self) -> Sequence[EnvironmentProgram]:
+        """Those that are there."""
+        return self._legacy.programs
+
+    def close(self) -> None:
+        """End the programs."""
+        for program in self._legacy.programs:
+            program.line.close()
+
+
+class _Suite:
+    """The programs: one for each world, as soon as that starts or has a message."""
 
     standardizes = False
     tells_success = False
@@ -39,57 +62,60 @@ class LegacySuite:
     raw_actions = True  # RL-Glue passes on what the agent chose
     variants: Mapping[str, int] = MappingProxyType({"rl-glue": 1})
 
-    def __init__(self, **place: Any) -> None:
-        self._place = Place(Kind.ENVIRONMENT, **place)
-        self._programs: list[EnvironmentProgram] = []  # all that are there
-        self._free: list[EnvironmentProgram] = []  # those that no world plays with
-        self._spec: TaskSpec | None = None  # as the first program told it last
+    def __init__(self, place: Place) -> None:
+        self.programs: list[EnvironmentProgram] = []
         self.had_messages = False
-        self.max_slots = 0 if self._place.cmd else 1
-
-    def connect(self) -> None:
-        """Wait until the first program is there. Raises EnvironmentFault, UsageError."""
-        self.give_back(self.program())
+        self.max_slots = 0 if place.cmd else 1
+        self._place = place
+        self._free: list[EnvironmentProgram] = []  # with which no world plays
+        self._spec: TaskSpec
 
     @property
     def spec(self) -> TaskSpec:
-        """The answer to env_init, of a program that a world will play with."""
+        """The first program's answer to env_init; the others are to be asked again."""
+        for each in self.programs:
+            each.is_begun = False
         program = self.program()
-        self._spec = program.begin()
-        self.give_back(program)
+        try:
+            self._spec = program.begin()
+        finally:
+            self.free(program)
         return self._spec
 
-    def world(self) -> LegacyWorld:
-        """A world, which takes a program at its first start or message."""
-        return LegacyWorld(self)
+    def world(self) -> _World:
+        """A world for one more slot."""
+        return _World(self)
 
     def program(self) -> EnvironmentProgram:
-        """One that no world plays with. Raises EnvironmentFault."""
+        """One with which no world plays. Raises EnvironmentFault, UsageError."""
         while self._free:
             if not (program := self._free.pop()).line.is_lost:
                 return program
         if self.had_messages:
             raise EnvironmentFault(
-                "another legacy environment would not know the messages that were sent before"
+                "one more legacy environment would not know the messages that were sent before"
             )
         program = EnvironmentProgram(self._place.program())
-        there = [each for each in self._programs if not each.line.is_lost]
-        self._programs = [*there, program]
+        there = [each for each in self.programs if not each.line.is_lost]
+        self.programs = [*there, program]
         return program
 
-    def begin(self, program: EnvironmentProgram) -> None:
-        """env_init, unless it was called. Raises EnvironmentFault for another task spec."""
-        if program.begin() != self._spec:
+    def begun(self, program: EnvironmentProgram) -> EnvironmentProgram:
+        """It, after env_init. Raises EnvironmentFault for another task than the first's."""
+        if not program.is_begun and program.begin() != self._spec:
             raise EnvironmentFault("the task spec of this legacy environment differs from slot 0's")
+        return program
 
-    def give_back(self, program: EnvironmentProgram) -> None:
+    def free(self, program: EnvironmentProgram) -> None:
         """Keep it for another world."""
         self._free.append(program)
 
-    def end(self) -> None:
-        """End the programs."""
-        for program in self._programs:
-            program.line.close()
+    def close(self) -> None:
+        """env_cleanup."""
+        for each in self.programs:
+            if each.is_begun and not each.line.is_lost:
+                each.is_begun = False
+                each.line.ask(Code.ENV_CLEANUP)
 
 
 class EnvironmentProgram:
@@ -97,22 +123,22 @@ class EnvironmentProgram:
 
     def __init__(self, line: LegacyProgram) -> None:
         self.line = line
-        self._spec: TaskSpec | None = None  # None: env_init comes first
+        self.is_begun = False  # by env_init
         self._observation: RowLayout
         self._action: RowLayout
 
     def begin(self) -> TaskSpec:
-        """The task; env_init is called once until env_cleanup."""
-        if self._spec is None:
-            answer = self.line.ask(Code.ENV_INIT, most=MOST_TEXT)
-            task = self.line.read(text_of, answer, Code.ENV_INIT)
-            try:
-                spec = self._spec = task_spec_from_string(task)
-            except SpecError as error:
-                what = f"the task spec of the legacy environment: {error}"
-                raise EnvironmentFault(what) from error
-            self._observation, self._action = RowLayout(spec.observations), RowLayout(spec.actions)
-        return self._spec
+        """env_init."""
+        answer = self.line.ask(Code.ENV_INIT, most=MOST_TEXT)
+        task = self.line.read(text_of, answer, Code.ENV_INIT)
+        try:
+            spec = task_spec_from_string(task)
+        except SpecError as error:
+            what = f"the task spec of the legacy environment: {error}"
+            raise EnvironmentFault(what) from error
+        self._observation, self._action = RowLayout(spec.observations), RowLayout(spec.actions)
+        self.is_begun = True
+        return spec
 
     def start(self) -> Arrays:
         """env_start."""
@@ -130,12 +156,6 @@ class EnvironmentProgram:
         answer = self.line.ask(Code.ENV_MESSAGE, text_bytes(text), most=MOST_TEXT)
         return self.line.read(text_of, answer, Code.ENV_MESSAGE)
 
-    def cleanup(self) -> None:
-        """env_cleanup, if it began and is there."""
-        if self._spec is not None and not self.line.is_lost:
-            self._spec = None
-            self.line.ask(Code.ENV_CLEANUP)
-
     def _step(self, content: bytes) -> Step:
         """Raises BadReply."""
         observation = self._observation.decode(content[_EARNED.size :])
@@ -147,17 +167,16 @@ class EnvironmentProgram:
         return Step(reward, observation, terminal == 1, truncated=False, success=False)
 
 
-class LegacyWorld:
+class _World:
     """Plays in one slot. All raise EnvironmentFault."""
 
-    def __init__(self, suite: LegacySuite) -> None:
+    def __init__(self, suite: _Suite) -> None:
         self._suite = suite
         self._program: EnvironmentProgram | None = None
 
     def start(self, cell: Cell) -> Arrays:
         """env_start, which knows no seed."""
-        self._suite.begin(program := self._taken())
-        return program.start()
+        return self._suite.begun(self._taken()).start()
 
     def step(self, action: Arrays) -> Step:
         """env_step."""
@@ -170,13 +189,10 @@ class LegacyWorld:
         return answer
 
     def close(self) -> None:
-        """env_cleanup; the program stays."""
+        """Leave the program to another world."""
         program, self._program = self._program, None
         if program is not None:
-            try:
-                program.cleanup()
-            finally:
-                self._suite.give_back(program)
+            self._suite.free(program)
 
     def _taken(self) -> EnvironmentProgram:
         if self._program is None:
