@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 import socket
+import struct
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from google.protobuf.message import DecodeError, Message
 
+from reglue.bridges.rl_glue.abstract_types import RowLayout
+from reglue.bridges.rl_glue.frames import Code, Connection, text_bytes, text_of
 from reglue.errors import ReglueError, TranscriptDamaged
 from reglue.messages.agent_messages import (
     Actions,
@@ -183,6 +186,19 @@ def _frames(data: bytes) -> None:
             unix_socket.receive(0.0)
 
 
+def _legacy_frames(data: bytes) -> None:
+    """As a legacy program sends them before it leaves: each is numbers, or else a text."""
+    ours, theirs = socket.socketpair()
+    layout = RowLayout(SPEC.observations)
+    with closing(Connection(ours)) as connection, suppress(EOFError, ConnectionError):
+        with theirs:
+            theirs.sendall(data)
+        while True:
+            code, content = connection.receive(1024, 1.0)
+            read = layout.decode if code == Code.ENV_START else text_of
+            read(content)
+
+
 def _benchmark_file(data: bytes) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder, "benchmark.toml")
@@ -275,6 +291,14 @@ TARGETS: Mapping[str, Target] = {
         ),
     ),
     "frames": Target(_frames, (b"\x02\0\0\0hi\x00\0\0\0", b"\xff\x03\0\0" + b"x" * 1023)),
+    "legacy_frames": Target(
+        _legacy_frames,
+        (
+            struct.pack("!ii", 12, 32)
+            + RowLayout(SPEC.observations).encode({name: rows[0] for name, rows in _SEEN.items()}),
+            struct.pack("!ii", 10, 9) + text_bytes("hello") + struct.pack("!ii", 35, 4) + bytes(4),
+        ),
+    ),
     "join_string": Target(
         lambda data: join_string(_words(data) or "?"),
         (

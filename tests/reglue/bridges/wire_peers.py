@@ -9,7 +9,8 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from contextlib import suppress
 
 CONNECTIONS = {"experiment": 1, "agent": 2, "env": 3}
 
@@ -49,6 +50,17 @@ class WirePeer(threading.Thread):
         self.lines.append(("recv", code, content))
         return code, content
 
+    def close(self) -> None:
+        """Leave at once."""
+        self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+
+    def drain(self) -> None:
+        """Receive until the bridge has left."""
+        with suppress(EOFError, OSError):
+            while True:
+                self.receive()
+
     def ended(self) -> None:
         """Wait until it has, and raise what it raised."""
         self.join(30.0)
@@ -74,18 +86,6 @@ def dialled(port: int) -> socket.socket:
         except ConnectionRefusedError:
             assert time.monotonic() < until
             time.sleep(0.01)
-
-
-def answering(answers: Sequence[tuple[int, bytes]]) -> Callable[[WirePeer], None]:
-    """Answers each call by the next of `answers`, until it is told to leave."""
-
-    def play(peer: WirePeer) -> None:
-        for code, content in answers:
-            peer.receive()
-            peer.send(code, content)
-        assert peer.receive()[0] == 35
-
-    return play
 
 
 def free_port() -> int:
