@@ -19,7 +19,7 @@ import numpy as np
 from google.protobuf.message import DecodeError, Message
 
 from reglue.bridges.rl_glue.abstract_types import RowLayout
-from reglue.bridges.rl_glue.frames import Code, Connection, text_bytes, text_of
+from reglue.bridges.rl_glue.legacy_frames import Code, Connection, text_bytes, text_of
 from reglue.errors import ReglueError, TranscriptDamaged
 from reglue.messages.agent_messages import (
     Actions,

@@ -15,10 +15,10 @@ import pytest
 
 import reglue
 from glue_server import Glue
-from reglue.bridges.rl_glue.frames import MOST_TEXT
 from reglue.bridges.rl_glue.legacy_agent import LegacyAgent
 from reglue.bridges.rl_glue.legacy_environment import LegacyEnvironment
 from reglue.bridges.rl_glue.legacy_experiment import answer_routines
+from reglue.bridges.rl_glue.legacy_frames import MOST_TEXT
 from reglue.bridges.rl_glue.legacy_program import Kind, LegacyProgram, Place
 from reglue.errors import (
     AgentFault,

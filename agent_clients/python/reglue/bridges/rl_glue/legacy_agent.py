@@ -9,7 +9,7 @@ import numpy as np
 
 from reglue.agents.agent import Agent, Chosen
 from reglue.bridges.rl_glue.abstract_types import RowLayout, task_string
-from reglue.bridges.rl_glue.frames import DOUBLE, MOST_TEXT, Code, text_bytes, text_of
+from reglue.bridges.rl_glue.legacy_frames import DOUBLE, MOST_TEXT, Code, text_bytes, text_of
 from reglue.bridges.rl_glue.legacy_program import Kind, LegacyProgram, Place
 from reglue.messages.agent_messages import EndKind, Turn
 from reglue.spec import Array, TaskSpec

@@ -8,9 +8,12 @@ set RLGLUE_PORT to it for the program; with --cmd the bridge does both.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from reglue.net.join_string import JoinString
 
 __all__ = ["agent", "environment", "experiment"]
 
@@ -73,13 +76,15 @@ def agent(
 ) -> None:
     """Play a legacy agent at a glue or benchmark."""
     from reglue.bridges.rl_glue.legacy_agent import LegacyAgent
+    from reglue.net.join_string import join_string
 
+    where = join_string(to, token)
     peer = LegacyAgent(
         freeze_message=freeze_message, **_place(cmd, host, port, timeout, join_timeout)
     )
     try:
         peer.connect()
-        _play(peer, to, token, name)
+        _play(peer, where, name)
     finally:
         peer.close()
 
@@ -97,11 +102,13 @@ def environment(
 ) -> None:
     """Play a legacy environment at a glue or benchmark."""
     from reglue.bridges.rl_glue.legacy_environment import LegacyEnvironment
+    from reglue.net.join_string import join_string
 
+    where = join_string(to, token)
     peer = LegacyEnvironment(**_place(cmd, host, port, timeout, join_timeout))
     try:
         peer.connect()
-        _play(peer, to, token, name)
+        _play(peer, where, name)
     finally:
         peer.close()
 
@@ -126,13 +133,13 @@ def experiment(
     from reglue import Experiment
     from reglue.bridges.rl_glue.legacy_experiment import answer_routines
     from reglue.bridges.rl_glue.legacy_program import Kind, Place
+    from reglue.net.join_string import join_string
 
+    where = str(join_string(to, token))
     place = Place(Kind.EXPERIMENT, **_place(cmd, host, port, timeout, join_timeout))
     program = place.program()
     try:
-        with Experiment(
-            to, token, seed=seed, task=task, variant=variant, name=name or "rl-glue"
-        ) as rl:
+        with Experiment(where, seed=seed, task=task, variant=variant, name=name or "rl-glue") as rl:
             answer_routines(program, rl)
     finally:
         program.close()
@@ -151,18 +158,13 @@ def _place(
     }
 
 
-def _play(peer: object, to: str | None, token: str | None, name: str | None) -> None:
+def _play(peer: object, where: JoinString, name: str | None) -> None:
     """Play until the glue ends the session."""
     from reglue.client import session_of
-    from reglue.net.join_string import join_string
-    from reglue.net.signals import signals_exit
+    from reglue_signals import signals_exit
 
     session = session_of(
-        peer,
-        join_string(to, token),
-        name=name or "rl-glue",
-        connect_timeout_s=60.0,
-        transport="auto",
+        peer, where, name=name or "rl-glue", connect_timeout_s=60.0, transport="auto"
     )
     try:
         with signals_exit():

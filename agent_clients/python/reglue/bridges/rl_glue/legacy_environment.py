@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from reglue.bridges.rl_glue.abstract_types import RowLayout
-from reglue.bridges.rl_glue.frames import MOST_TEXT, Code, text_bytes, text_of
+from reglue.bridges.rl_glue.legacy_frames import MOST_TEXT, Code, text_bytes, text_of
 from reglue.bridges.rl_glue.legacy_program import Kind, LegacyProgram, Place
 from reglue.environments.environment import Worlds
 from reglue.environments.world import Step
@@ -101,7 +101,7 @@ class _Suite:
         return program
 
     def begun(self, program: EnvironmentProgram) -> EnvironmentProgram:
-        """It, after env_init. Raises EnvironmentFault for another task than the first's."""
+        """`program`, after env_init. Raises EnvironmentFault if its task is not slot 0's."""
         if not program.is_begun and program.begin() != self._spec:
             raise EnvironmentFault("the task spec of this legacy environment differs from slot 0's")
         return program

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 from reglue.bridges.rl_glue.abstract_types import NO_NUMBERS, RowLayout, task_string
-from reglue.bridges.rl_glue.frames import (
+from reglue.bridges.rl_glue.legacy_frames import (
     DOUBLE,
     INT,
     MOST_TEXT,

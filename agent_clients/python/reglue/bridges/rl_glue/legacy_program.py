@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeVar
 
-from reglue.bridges.rl_glue.frames import DEFAULT_PORT, Code, Connection, code_name
+from reglue.bridges.rl_glue.legacy_frames import DEFAULT_PORT, Code, Connection, code_name
 from reglue.errors import (
     AgentFault,
     BadArgument,
