@@ -51,10 +51,15 @@ def source(path: str) -> Path:
     )
 
 
+_OUTSIDE = ("reglue_script.py", "reglue_signals.py")
+"""Modules of the SDK beside its package."""
+
+
 def _copy_python(out: Path) -> None:
     """The SDK as a distribution of its own: what is installed here, without the upper layers."""
     copytree(source(f"{_PYTHON}/reglue"), out / "reglue", ignore=_IGNORED)
-    copyfile(source(f"{_PYTHON}/reglue_script.py"), out / "reglue_script.py")
+    for module in _OUTSIDE:
+        copyfile(source(f"{_PYTHON}/{module}"), out / module)
     try:
         about = metadata("reglue")
     except PackageNotFoundError:
@@ -65,6 +70,7 @@ def _copy_python(out: Path) -> None:
             version=about["Version"],
             python=json.dumps(about["Requires-Python"]),
             dependencies=json.dumps(wanted),
+            outside="\n".join(f'"{each}" = "{each}"' for each in _OUTSIDE),
         ),
         encoding="utf-8",
     )
@@ -92,5 +98,5 @@ join = "reglue.tools.join:main"
 packages = ["reglue"]
 
 [tool.hatch.build.targets.wheel.force-include]
-"reglue_script.py" = "reglue_script.py"
+{outside}
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,15 @@ def test_a_project_has_four_commands_and_the_client(
     assert not {"__pycache__", "build", "node_modules", "tests"} & {
         each.name for each in client.rglob("*")
     }
+
+
+def test_the_python_client_has_all_modules_beside_its_package(say: Say, tmp_path: Path) -> None:
+    assert say("kit", "python", tmp_path).returncode == 0
+    client = tmp_path / "vendor/reglue/agent_clients/python"
+    beside = {each.name for each in source("agent_clients/python").glob("*.py")}
+    assert {each.name for each in client.glob("*.py")} == beside
+    about = tomllib.loads((client / "pyproject.toml").read_text(encoding="utf-8"))
+    assert about["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"].keys() == beside
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
