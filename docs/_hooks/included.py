@@ -44,6 +44,7 @@ BOOSTS = {
     "explanation/scaling": 0.25,
     "explanation/speed": 0.25,
     "explanation/": 0.75,
+    **dict.fromkeys(("reference/cpp", "reference/julia", "reference/typescript"), 0.05),  # long
     "reference/": 0.25,
 }
 """The weight of a page's words in the search, by how its path begins; guides have 1."""
