@@ -1,7 +1,7 @@
 """The wait for the first of several descriptors.
 
 Elsewhere a set of descriptors stays registered between waits, for speed or since another thread
-waits too: `event_loop`, `rpc.connection.Wakeup`, `rpc.unix_listener`, and in the SDK
+waits too: `event_loop`, `rpc.peer_streams.Wakeup`, `rpc.unix_listener`, and in the SDK
 `net.unix_socket`, which may spin first. `children` waits for a hang-up alone.
 """
 

@@ -1,8 +1,10 @@
 """The glue over gRPC: the only place of the server that knows it.
 
-Read in this order. First one peer, from the bytes up:
+A peer is a stream and a role. `reglue.wire.roles` has the roles: names, messages, methods. Read in
+this order. First one peer, from the bytes up:
 
-1. `connection`: one stream, over gRPC or a Unix socket, and the descriptor by which it is awaited.
+1. `peer_streams`: a stream, over gRPC or a Unix socket: send, receive by a deadline, and the
+   descriptor by which it is awaited.
 2. `server_session`: a peer's session, which outlives its streams; and a benchmark program's, whose
    calls the glue answers.
 3. `peer_codecs`: the calls to an agent and to an environment as messages, and their answers.
@@ -11,16 +13,16 @@ Read in this order. First one peer, from the bytes up:
 Then who gets one:
 
 5. `admission`: lobbies, which check tokens, give tickets and count places.
-6. `roles`: the service of each role, and the session that its hello begins.
-7. `grpc_streams`: streams of gRPC, from the hello to the last message.
-8. `unix_listener`: the same for Unix sockets, and the folder that they are in.
+6. `services`: the session that a hello begins, by role; and streams of gRPC, from the hello to the
+   last message.
+7. `unix_listener`: the same for Unix sockets, and the folder that they are in.
 
 Then the server:
 
-9. `handlers`: the threads of gRPC's calls, and limits for unknown callers.
-10. `tls`: `server_certificate` is what a server shows, `authority` makes it, `server_tls` chooses.
-11. `server`: `Listener`, what all servers share; and `GlueServer`, which admits peers.
-12. `reflection` and `healthy`: for grpcurl and for the health checks of containers.
+8. `handlers`: the threads of gRPC's calls, and limits for unknown callers.
+9. `tls`: `server_certificate` is what a server shows, `authority` makes it, `server_tls` chooses.
+10. `server`: `Listener`, what all servers share; and `GlueServer`, which admits peers.
+11. `reflection` and `healthy`: for grpcurl and for the health checks of containers.
 
 Last `gateways`, ports of many runs, each a process of its own: `run_link`, and `run_gateway` for a
 hub; then `entries`, `join_limits`, `archive_calls`, `waiting_stream` and `agent_gateway` for the

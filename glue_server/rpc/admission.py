@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, Self
 
-from glue_server.rpc.connection import Connection
+from glue_server.rpc.peer_streams import Stream
 from glue_server.rpc.server_session import NO_TICKET, PeerSession
 from reglue.errors import UsageError, hidden_in
 from reglue.net.grpc_settings import grpc
@@ -19,6 +19,7 @@ from reglue.net.join_string import JoinString
 from reglue.net.lobby import hello_proof, unix_socket_proof
 from reglue.v1 import lobby_pb2
 from reglue.version import PROTOCOL_MAJOR
+from reglue.wire.roles import ROLES
 
 
 class Denied(Exception):
@@ -43,11 +44,7 @@ _TICKETS = 256  # of a role, issued and not in use now; the oldest are forgotten
 
 JOIN = f"/{lobby_pb2.DESCRIPTOR.services_by_name['LobbyService'].full_name}/Join"
 
-ROLES: Mapping[int, str] = {
-    lobby_pb2.ROLE_AGENT: "agent",
-    lobby_pb2.ROLE_ENVIRONMENT: "environment",
-    lobby_pb2.ROLE_EXPERIMENT: "experiment",
-}
+_ROLE_NAMES = {each.number: each.name for each in ROLES.values()}
 
 
 class Greeting(Protocol):
@@ -178,10 +175,8 @@ class Lobby:
             self._forget(role)
         return ticket.message(terms)
 
-    def admit(
-        self, session: str, role: str, hello: Greeting, connection: Connection
-    ) -> PeerSession:
-        """Give a place to the holder of a ticket, or let its session go on over `connection`.
+    def admit(self, session: str, role: str, hello: Greeting, stream: Stream) -> PeerSession:
+        """Give a place to the holder of a ticket, or let its session go on over `stream`.
 
         Raises Denied.
         """
@@ -192,23 +187,17 @@ class Lobby:
                 raise Denied(grpc.StatusCode.UNAUTHENTICATED, NO_TICKET)
             issued.ticket.check(hello)
             if issued.peer is not None:
-                _attach(issued.peer, hello, connection)
+                _attach(issued.peer, issued.ticket, hello, stream)
                 return issued.peer
             self._check_free(role)
             places = self._places[role]
             peer = places.make_session(hello, places.terms)
-            _attach(peer, hello, connection)  # before it has the place: it may be denied
+            _attach(peer, issued.ticket, hello, stream)  # before it has the place: it may be denied
             issued.peer = peer
             places.taken.append(peer)
             places.arrivals.append(peer)
             self._arrived.notify_all()
         return peer
-
-    def unix_socket_proof(self, hello: Greeting) -> bytes:
-        """The proof for a peer that the Unix socket is of the glue that it joined."""
-        with self._lock:
-            secret = self._issued[hello.session].ticket.secret
-        return unix_socket_proof(secret, hello.session, hello.answered)
 
     def next(self, role: str, timeout_s: float) -> Any | None:
         """The next peer that took a place of `role`, each once; None if none did in time."""
@@ -306,15 +295,16 @@ class PrivateLobby(Lobby):
         super().close(reason)
 
 
-def _attach(session: PeerSession, hello: Greeting, connection: Connection) -> None:
+def _attach(session: PeerSession, ticket: Ticket, hello: Greeting, stream: Stream) -> None:
     """Let a session go on over a new stream. Raises Denied."""
-    if (why := session.attach(hello.answered, connection)) is not None:
+    proof = unix_socket_proof(ticket.secret, hello.session, hello.answered)
+    if (why := session.attach(hello.answered, stream, proof)) is not None:
         raise Denied(grpc.StatusCode.UNAUTHENTICATED, why)
 
 
 def role_of(request: lobby_pb2.JoinRequest) -> str:
     """The role of a request, also an unknown one."""
-    return ROLES.get(int(request.role), f"role {request.role}")
+    return _ROLE_NAMES.get(request.role, f"role {request.role}")
 
 
 def client_of(request: lobby_pb2.JoinRequest) -> str:
@@ -324,7 +314,7 @@ def client_of(request: lobby_pb2.JoinRequest) -> str:
 
 def wrong_role(got: str, wanted: Iterable[str]) -> Denied:
     """The error for a peer of a role that is not taken here."""
-    peer = f"an {got}" if got in ROLES.values() else got
+    peer = f"an {got}" if got in ROLES else got
     words = f"got {peer}, wanted {' or '.join(f'an {each}' for each in wanted)}"
     return Denied(grpc.StatusCode.INVALID_ARGUMENT, words)
 

@@ -51,6 +51,7 @@ from reglue.wire.repeated_messages import (
     see_actions,
     see_played,
 )
+from reglue.wire.roles import AGENT, ENVIRONMENT, Role
 from reglue.wire.sizes import check_size
 
 
@@ -69,8 +70,8 @@ class Codec(Protocol):
     def timed_out(self, timeout_s: float) -> ReglueError:
         """The error of a peer that did not answer in time."""
 
-    peer: str
-    """`agent` or `environment`."""
+    role: Role
+    """Its name is in errors."""
 
     lost: type[ReglueError]
     """The error of a peer that is gone."""
@@ -79,7 +80,7 @@ class Codec(Protocol):
 class AgentCodec:
     """AgentCall and AgentReply."""
 
-    peer = "agent"
+    role = AGENT
     lost: type[ReglueError] = AgentDisconnected
 
     def __init__(self, max_message_bytes: int) -> None:
@@ -125,7 +126,7 @@ class AgentCodec:
 class EnvironmentCodec:
     """EnvironmentCall and EnvironmentReply."""
 
-    peer = "environment"
+    role = ENVIRONMENT
     lost: type[ReglueError] = EnvironmentFault
 
     def __init__(self, max_message_bytes: int) -> None:

@@ -17,10 +17,9 @@ from grpc_health.v1 import health_pb2
 
 from glue_server.processes.interrupts import hurried
 from glue_server.rpc.admission import JOIN, Denied, Lobbies, Lobby, Places, PrivateLobby, Terms
-from glue_server.rpc.grpc_streams import Streams
 from glue_server.rpc.handlers import Answer, Caller, Handlers, Sessions
 from glue_server.rpc.reflection import reflection_handler
-from glue_server.rpc.roles import SERVICES
+from glue_server.rpc.services import SERVICES, Streams
 from glue_server.rpc.tls.server_certificate import ServerTls
 from glue_server.rpc.unix_listener import UnixListener, UnixSocketFolder
 from reglue.errors import UsageError
@@ -28,6 +27,7 @@ from reglue.net.glue_socket import UNIX_SOCKET_DIR
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, channel_options, grpc
 from reglue.net.join_string import LOBBY, JoinString, Transport, split_address, to_pem
 from reglue.v1 import lobby_pb2
+from reglue.wire.roles import ROLES
 
 log = logging.getLogger("reglue")
 
@@ -198,7 +198,7 @@ class GlueServer(Listener):
         self._lobbies = Lobbies(self._lobby)
         self._unix_listener = UnixListener(self._lobbies, folder) if folder else None
         streams = {
-            SERVICES[role].method: Streams(self._lobbies, role, takes_any=transport != "unix")
+            ROLES[role].method: Streams(self._lobbies, ROLES[role], takes_any=transport != "unix")
             for role in counts
         }
         try:

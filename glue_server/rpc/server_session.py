@@ -8,23 +8,18 @@ call is carried out once.
 
 from __future__ import annotations
 
-import contextlib
+import logging
 import math
 import threading
 import time
 from abc import ABC, abstractmethod
-from queue import Empty, SimpleQueue
+from collections import deque
 from typing import Any
 
+from google.protobuf.message import DecodeError
+
 from glue_server.processes.event_loop import EventLoop, Task
-from glue_server.rpc.connection import (
-    ALONE_S,
-    Connection,
-    ConnectionEnded,
-    PeerStopped,
-    UnixConnection,
-    Wakeup,
-)
+from glue_server.rpc.peer_streams import PeerStopped, Stream, StreamEnded, Wakeup
 from reglue.errors import BadReply, OutOfOrder, ReglueError, RoutineRefused
 from reglue.messages.agent_messages import INTERRUPTED
 from reglue.messages.experiment_messages import Answer, ExperimentCall, ExperimentHello, Stepped
@@ -39,6 +34,9 @@ from reglue.wire.experiment_encoding import (
 )
 from reglue.wire.layout import Repeats
 from reglue.wire.repeated_messages import encode_repeated_stepped, is_repeated_step
+from reglue.wire.roles import EXPERIMENT, Role
+
+log = logging.getLogger("reglue")
 
 NO_TICKET = "no such ticket: join again"
 FORGOTTEN = "this session has lost its memory: join again"
@@ -59,11 +57,12 @@ class Repeated:
 
 
 class PeerSession(ABC):
-    """The common part of all roles' sessions: streams that come and go, and an inbox.
+    """The common part of all roles' sessions: streams that come and go, and what came over them.
 
-    Threads read the streams of gRPC and call `attach`, `arrived` and `broke`. The driver's own
-    thread reads a Unix socket, while it waits.
+    The driver's thread receives. Other threads bring streams by `attach`, and look by `is_gone`.
     """
+
+    role: Role
 
     def __init__(self, hello: Any, *, reconnect_window_s: float) -> None:
         self.hello = hello  # how the peer describes itself
@@ -71,11 +70,11 @@ class PeerSession(ABC):
         self._reconnect_window_s = reconnect_window_s
         self.waited_s = 0.0  # how long the last message lay here before it was received
         self._lock = threading.Lock()
-        # A message, and when it came in; None: the stream has changed.
-        self._inbox: SimpleQueue[tuple[Any | None, float]] = SimpleQueue()
-        self._wakeup: Wakeup | None = None
-        self._task: Task | None = None  # that waits for the inbox
-        self._connection: Connection | None = None
+        self._looked: deque[tuple[Any, float]] = deque()  # what looks took in, and when it came
+        self._changed = threading.Event()  # for a driver that waits while there is no stream
+        self._task: Task | None = None  # it, if it is one
+        self._wakeup: Wakeup | None = None  # for one that polls
+        self._stream: Stream | None = None
         self._broken_at: float | None = None  # monotonic seconds
         self._was_away_s = 0.0  # before it came back the last time
         self._is_lost = False  # the peer will not come back
@@ -85,18 +84,17 @@ class PeerSession(ABC):
     def is_gone(self) -> bool:
         """Whether the peer has left for good."""
         for _ in range(_LOOK):
-            connection = self._connection
-            if not isinstance(connection, UnixConnection):
+            stream = self._stream
+            if stream is None or (message := self._read(stream, 0.0)) is None:
                 break
-            if (message := self._read(connection, 0.0)) is None:
-                break
-            self._hand_over(message)
+            self._looked.append((message, time.monotonic() - stream.waited_s))
+            self._notify()
         return time.monotonic() >= self._gone_at()
 
     @property
     def is_connected(self) -> bool:
         """Whether a stream is up."""
-        return not self.is_gone and self._connection is not None
+        return not self.is_gone and self._stream is not None
 
     @property
     def away_s(self) -> float:
@@ -111,46 +109,42 @@ class PeerSession(ABC):
         """Seconds that a peer whose stream broke may take to come back."""
         return self._reconnect_window_s
 
-    def attach(self, answered: int, connection: Connection) -> str | None:
+    def attach(self, answered: int, stream: Stream, proof: bytes = b"") -> str | None:
         """A new stream takes over; returns why it cannot.
 
         `answered` is the number of the last call whose answer its side has sent, or received.
+        The `proof` is for the peer.
         """
         with self._lock:
-            is_first = self._connection is None and self._broken_at is None
+            is_first = self._stream is None and self._broken_at is None
             if self._is_lost or not (is_first or self._reconnect_window_s):
                 return NO_TICKET
             if answered not in self._resumable():
                 return FORGOTTEN
-            self._change(connection)
+            stream.begin(proof)
+            self._change(stream)
             self._was_away_s, self._broken_at = self._away_s(), None
             # Under the lock: a new message must not overtake what the peer has missed.
-            self._resume(connection)
-            if not is_first:  # the driver may wait
-                self._hand_over(None)
+            self._resume(stream)
+        self._notify()
         return None
 
-    def arrived(self, connection: Connection, message: Any) -> None:
-        """A message has come in."""
-        if self._takes(connection, message):
-            self._hand_over(message)
-
-    def broke(self, connection: Connection) -> None:
+    def broke(self, stream: Stream) -> None:
         """The stream is over. Its peer may come back within the reconnect window."""
         with self._lock:
-            if connection is self._connection:
+            if stream is self._stream:
                 self._change(None)
                 self._broken_at = time.monotonic()
                 self._is_lost = self._is_lost or self._reconnect_window_s == 0
             else:
-                connection.end()
-        self._hand_over(None)
+                stream.end()
+        self._notify()
 
     def give_up(self) -> None:
         """From now on a peer that leaves does not come back, as its process has ended."""
         with self._lock:
             self._reconnect_window_s = 0.0
-        self._hand_over(None)
+        self._notify()
 
     def send_away(self, reason: str) -> None:
         """End the stream so that the peer joins again.
@@ -162,7 +156,7 @@ class PeerSession(ABC):
         with self._lock:
             self._is_lost = True
             self._change(None)
-        self._hand_over(None)
+        self._notify()
 
     def close(self, reason: str) -> None:
         """Send the farewell, and end the stream behind it."""
@@ -170,8 +164,8 @@ class PeerSession(ABC):
             if not self._is_closed:
                 self._is_closed = True
                 self._say_farewell(reason)
-                if self._connection is not None:
-                    self._connection.end()
+                if self._stream is not None:
+                    self._stream.end()
             if self._wakeup is not None:
                 self._wakeup.close()
                 self._wakeup = None
@@ -182,7 +176,7 @@ class PeerSession(ABC):
     def _resumable(self) -> range:
         """The numbers that a new stream may begin with."""
 
-    def _resume(self, connection: Connection) -> None:  # noqa: B027 - a program asks again itself
+    def _resume(self, stream: Stream) -> None:  # noqa: B027 - a program asks again itself
         """Send again what the peer may have missed."""
 
     @abstractmethod
@@ -195,83 +189,91 @@ class PeerSession(ABC):
 
     @abstractmethod
     def _say_farewell(self, reason: str) -> None:
-        """Put the farewell, if there is a stream for it."""
+        """Send the farewell, if there is a stream for it."""
 
     def _receive(self, timeout_s: float) -> Any | None:
         """The next message, `waited_s` after it came; None: none in time, or another stream."""
-        self.waited_s, connection = 0.0, self._connection
+        self.waited_s = 0.0
         try:
-            if isinstance(connection, UnixConnection) and self._inbox.empty():
-                return self._read(connection, timeout_s)
-            message, came = self._receive_inbox(timeout_s)
-            self.waited_s = time.monotonic() - came
+            if self._looked:
+                message, came = self._looked.popleft()
+                self.waited_s = time.monotonic() - came
+                return message
+            if (stream := self._stream) is None:
+                self._wait_for_stream(timeout_s)
+                return None
+            message = self._read(stream, timeout_s)
+            self.waited_s = stream.waited_s
             return message
-        except Empty:
-            return None
         finally:
             if self._wakeup is not None:
-                self._show_inbox()
+                self._show_what_waits()
 
-    def _receive_inbox(self, timeout_s: float) -> tuple[Any | None, float]:
-        """The next message that threads have handed over; a task lets others run. Raises Empty."""
-        if (loop := EventLoop.current()) is None:
-            return self._inbox.get(timeout=timeout_s)
-        until = time.monotonic() + timeout_s
-        if loop.is_alone:
-            with contextlib.suppress(Empty):
-                return self._inbox.get(timeout=min(timeout_s, ALONE_S))
-        self._task = loop.task
-        try:
-            while self._inbox.empty() and time.monotonic() < until:
-                loop.wait(until)
-            return self._inbox.get_nowait()
-        finally:
+    def _wait_for_stream(self, timeout_s: float) -> None:
+        """Wait until something changes; a task lets others run."""
+        if (loop := EventLoop.current()) is not None:
+            self._task = loop.task
+            if not self._changed.is_set():
+                loop.wait(time.monotonic() + timeout_s)
             self._task = None
+            self._changed.clear()
+        elif self._changed.wait(timeout_s):
+            self._changed.clear()
 
-    def _read(self, connection: UnixConnection, timeout_s: float) -> Any | None:
-        """The next wanted message of a Unix socket; None: nothing in time, or soon."""
+    def _read(self, stream: Stream, timeout_s: float) -> Any | None:
+        """The next wanted message; None: nothing in time, or soon."""
         try:
-            if (content := connection.take(timeout_s)) is None:
+            if (content := stream.receive(timeout_s)) is None:
                 return None
             if (message := self._repeated(content)) is None:
-                message = connection.parsed(content)
-        except ConnectionEnded as end:
+                message = self.role.from_peer.FromString(content)
+        except StreamEnded as end:
             self._why_lost = f"; {end}" if isinstance(end, PeerStopped) else ""
-            self.broke(connection)
+            self.broke(stream)
             return None
-        return message if self._takes(connection, message) else None
+        except DecodeError as error:
+            log.warning("a stream of an %s could not be read: %s", self.role.name, error)
+            self.broke(stream)
+            return None
+        return message if self._takes(stream, message) else None
 
-    def _takes(self, connection: Connection, message: Any) -> bool:
+    def _takes(self, stream: Stream, message: Any) -> bool:
         """Whether the driver is to get what came in. Nothing is taken of a replaced stream."""
         with self._lock:
-            return connection is self._connection and self._is_wanted(message)
+            return stream is self._stream and self._is_wanted(message)
 
-    def _hand_over(self, message: Any | None) -> None:
-        """Give it to the driver; None: the stream has changed."""
-        self._inbox.put((message, time.monotonic()))
-        if self._wakeup is not None:
-            self._wakeup.set()
+    def _notify(self) -> None:
+        """Let the driver look: a message was taken in, or the stream has changed."""
+        self._changed.set()
         if (task := self._task) is not None:
             task.wake()
+        if (wakeup := self._wakeup) is not None:
+            wakeup.ring()
 
-    def _show_inbox(self) -> None:
+    def _watched(self) -> Wakeup:
+        """Made when it is first asked for, the lock being held."""
+        if self._wakeup is None:
+            self._wakeup = Wakeup(self._stream)
+            self._ring_if_held(self._wakeup)
+        return self._wakeup
+
+    def _show_what_waits(self) -> None:
         """Let the wakeup show what is here now."""
         if self._wakeup is not None:
             self._wakeup.clear()
-            self._wake(self._wakeup)
+            self._ring_if_held(self._wakeup)
 
-    def _wake(self, wakeup: Wakeup) -> None:
-        """Set it if something is here that the socket's descriptor does not show."""
-        connection = self._connection
-        is_held = isinstance(connection, UnixConnection) and connection.holds_message
-        if is_held or not self._inbox.empty():
-            wakeup.set()
+    def _ring_if_held(self, wakeup: Wakeup) -> None:
+        """Ring it if something is here that the stream's descriptor does not show."""
+        stream = self._stream
+        if self._looked or (stream is not None and stream.holds_message):
+            wakeup.ring()
 
-    def _change(self, connection: Connection | None) -> None:
+    def _change(self, stream: Stream | None) -> None:
         """Go on with another stream, or without one, the lock being held."""
-        old, self._connection = self._connection, connection
+        old, self._stream = self._stream, stream
         if self._wakeup is not None:
-            self._wakeup.change(old, connection)
+            self._wakeup.change(old, stream)
         if old is not None:
             old.end()
 
@@ -294,12 +296,14 @@ class ExperimentPort(PeerSession):
     A call that comes again after a stream broke gets the answer that was made.
     """
 
+    role = EXPERIMENT
+
     def __init__(self, hello: ExperimentHello, *, reconnect_window_s: float = 0.0) -> None:
         super().__init__(hello, reconnect_window_s=reconnect_window_s)
         self._taken = 0  # number of the last call that came in
         self._refused_after = -1  # that number, when a call in the wrong order was refused
         self._reply: bytes | None = None  # the last one that was made
-        self._replied_over: Connection | None = None  # over which it was sent
+        self._replied_over: Stream | None = None  # over which it was sent
         self.why_gone = "the experiment has left"
         self._spec: TaskSpec | None = None
         self._steps = Repeats()
@@ -348,7 +352,6 @@ class ExperimentPort(PeerSession):
             self._is_lost = True
             if message.farewell.reason == INTERRUPTED:
                 self.why_gone = "the experiment was interrupted"
-            self._hand_over(None)
             return False
         is_free = self._taken == 0 or self._reply is not None
         if message.seq == self._taken + 1 and is_free:
@@ -362,10 +365,10 @@ class ExperimentPort(PeerSession):
 
     def _say_farewell(self, reason: str) -> None:
         self._is_lost = True  # a program that comes back is told to join again
-        if self._connection is not None:
+        if self._stream is not None:
             farewell = session_pb2.Farewell(reason=reason)
             reply = experiment_pb2.ExperimentReply(farewell=farewell)
-            self._connection.put(reply.SerializeToString())
+            self._stream.send(reply.SerializeToString())
 
     def _put(self, reply: bytes) -> None:
         with self._lock:
@@ -374,14 +377,14 @@ class ExperimentPort(PeerSession):
 
     def _refuse_order(self, seq: int) -> None:
         """Refuse a call that is not the next one, once a call: a program may send without end."""
-        if self._connection is not None and self._refused_after != self._taken:
+        if self._stream is not None and self._refused_after != self._taken:
             self._refused_after = self._taken
             wanted = f"call {self._taken + 1}, once call {self._taken} is answered"
             refused = OutOfOrder(got=f"call {seq}", wanted=wanted)
-            self._connection.put(encode_failure(seq, refused).SerializeToString())
+            self._stream.send(encode_failure(seq, refused).SerializeToString())
 
     def _repeat(self, reply: bytes) -> None:
         """Send the last reply, once over each stream, the lock being held."""
-        if self._connection is not None and self._replied_over is not self._connection:
-            self._replied_over = self._connection
-            self._connection.put(reply)
+        if self._stream is not None and self._replied_over is not self._stream:
+            self._replied_over = self._stream
+            self._stream.send(reply)

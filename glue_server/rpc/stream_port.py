@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any, NoReturn
 
 from glue_server.processes.interrupts import next_look_s
-from glue_server.rpc.connection import Connection, Wakeup
 from glue_server.rpc.peer_codecs import Codec
+from glue_server.rpc.peer_streams import Stream, Wakeup
 from glue_server.rpc.server_session import PeerSession, Repeated
 from reglue.errors import (
     BadReply,
@@ -43,7 +43,7 @@ class StreamPort(PeerSession):
 
     def __init__(self, hello: Any, codec: Codec, *, reconnect_window_s: float = 0.0) -> None:
         super().__init__(hello, reconnect_window_s=reconnect_window_s)
-        self._codec = codec
+        self._codec, self.role = codec, codec.role
         self._unheard: deque[tuple[int, bytes]] = deque()  # messages that may have to be sent again
         self._waiting: dict[int, Any] = {}  # calls whose answer is waited for, by number
         self._late: list[int] = []  # numbers of calls that were not answered in time, nor since
@@ -83,7 +83,7 @@ class StreamPort(PeerSession):
     def why_gone(self) -> str:
         """The reason why the peer left, without words of its own: they may contain secrets."""
         was_interrupted = self._fault == INTERRUPTED
-        return f"the {self._codec.peer} {'was interrupted' if was_interrupted else 'is lost'}"
+        return f"the {self.role.name} {'was interrupted' if was_interrupted else 'is lost'}"
 
     def receive(self, timeout_s: float, more_s: Callable[[], float] | None = None) -> Any:
         """The answer to the oldest call that waits for one; None: a late one to an earlier call.
@@ -124,7 +124,7 @@ class StreamPort(PeerSession):
             else:
                 self._early = message  # for its own call
                 del self._waiting[seq]
-                self._show_inbox()
+                self._show_what_waits()
                 got = f"the answer to call {message.seq} before that to call {seq}"
                 raise BadReply("OUT_OF_ORDER", got=got, wanted="answers in the order of calls")
 
@@ -150,20 +150,13 @@ class StreamPort(PeerSession):
 
     def _take_early(self) -> Any:
         early, self._early = self._early, None
-        self._show_inbox()
+        self._show_what_waits()
         return early
 
-    def _wake(self, wakeup: Wakeup) -> None:
-        super()._wake(wakeup)
+    def _ring_if_held(self, wakeup: Wakeup) -> None:
+        super()._ring_if_held(wakeup)
         if self._early is not None:
-            wakeup.set()
-
-    def _watched(self) -> Wakeup:
-        """Made when it is first asked for, the lock being held."""
-        if self._wakeup is None:
-            self._wakeup = Wakeup(self._connection)
-            self._wake(self._wakeup)
-        return self._wakeup
+            wakeup.ring()
 
     def _loss(self) -> ReglueError:
         """The error of a peer that is gone, with its own last words if there are any."""
@@ -172,7 +165,7 @@ class StreamPort(PeerSession):
         if self._fault == INTERRUPTED:
             return self._codec.lost(self.why_gone)
         why = self._why_lost if self._fault is None else f"; it said: {self._fault}"
-        return self._codec.lost(f"the {self._codec.peer}'s connection is gone{why}")
+        return self._codec.lost(f"the {self.role.name}'s connection is gone{why}")
 
     def _check_loss(self, gone_at: float) -> None:
         """Raise the peer's loss once it is time, or it is replaced."""
@@ -181,7 +174,7 @@ class StreamPort(PeerSession):
             gone_at = self._gone_at()
         if time.monotonic() >= gone_at:
             with self._lock:
-                if self._connection is None:
+                if self._stream is None:
                     self._is_lost = True
                     self._waiting.clear()
             raise self._loss()
@@ -196,11 +189,11 @@ class StreamPort(PeerSession):
     def _resumable(self) -> range:
         return range(self._heard, self._sent + 1)
 
-    def _resume(self, connection: Connection) -> None:
+    def _resume(self, stream: Stream) -> None:
         for _, message in self._unheard:
-            connection.put(message)
+            stream.send(message)
         if self._is_closed:
-            connection.end()
+            stream.end()
 
     def _repeated(self, content: bytes) -> Repeated | None:
         seq = self._heard + 1
@@ -237,13 +230,13 @@ class StreamPort(PeerSession):
         if self._unasked > (WINDOW if self._sent else 0):
             self._is_lost = True
             self._change(None)
-            self._hand_over(None)
+            self._notify()
         return False
 
     def _post(self, message: bytes) -> None:
         """Send a message, the lock being held."""
-        if self._connection is not None:
-            self._connection.put(message)
+        if self._stream is not None:
+            self._stream.send(message)
         self._sent += 1  # what follows is done while the peer works
         self._unheard.append((self._sent, message))
 

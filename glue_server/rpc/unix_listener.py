@@ -17,18 +17,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from google.protobuf.message import DecodeError
-
 from glue_server.rpc.admission import Denied, Lobbies
-from glue_server.rpc.connection import UnixConnection
-from glue_server.rpc.grpc_streams import HELLO_S
-from glue_server.rpc.roles import SERVICES
+from glue_server.rpc.peer_streams import UnixStream
+from glue_server.rpc.services import HELLO_S, hello_in
 from reglue.errors import UsageError, setting
 from reglue.net.glue_socket import FOLDER_PREFIX, HELLO_BYTES, UNIX_SOCKET_DIR
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
 from reglue.net.join_string import LONGEST, socket_path
 from reglue.net.unix_socket import UnixSocket, UnixSocketEnded
 from reglue.v1 import lobby_pb2
+from reglue.wire.roles import ROLES
 
 log = logging.getLogger("reglue")
 
@@ -122,21 +120,10 @@ class UnixListener:
             peer.unix_socket.close()
 
     def _admit(self, peer: _Pending, message: bytes) -> None:
-        kind = SERVICES[peer.role].message
-        try:
-            first = kind.FromString(message)
-        except DecodeError:
-            first = kind()
-        if not first.HasField("hello"):
-            words = "a session begins with a hello"
-            raise Denied(grpc.StatusCode.INVALID_ARGUMENT, words)
+        hello = hello_in(ROLES[peer.role], message)
         peer.unix_socket.allow(HUB_MESSAGE_BYTES)
-        connection = UnixConnection(peer.unix_socket, kind, peer.role)
-        lobby = self._lobbies.of(first.hello.session)
-        # The connection keeps what the session sends, so that the welcome is the first message.
-        lobby.admit(first.hello.session, peer.role, first.hello, connection)
-        welcome = lobby_pb2.UnixSocketWelcome(proof=lobby.unix_socket_proof(first.hello))
-        connection.begin(welcome.SerializeToString())
+        stream = UnixStream(peer.unix_socket, peer.role)
+        self._lobbies.of(hello.session).admit(hello.session, peer.role, hello, stream)
 
     def _dismiss(self, peer: _Pending) -> None:
         self._forget(peer)

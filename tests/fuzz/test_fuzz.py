@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from glue_server.rpc import GlueServer
-from glue_server.rpc.roles import SERVICES
 from reglue import connect
 from reglue.errors import BadArgument
 from reglue.net.grpc_settings import grpc
 from reglue.net.lobby import hello_proof
 from reglue.v1 import lobby_pb2
+from reglue.wire.roles import ROLES
 from tests.fuzz import fuzzing
 from tests.fuzz.fuzzing import corpus, explore, fuzz, keep, outcome
 from tests.fuzz.mutations import mutated
@@ -74,16 +74,15 @@ def test_nonsense_on_a_stream_is_read_and_keeps_nobody_out(
     role: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """With a ticket; every other try in place of a hello, the others after a good one."""
-    chance, service = random.Random(role), SERVICES[role]
+    chance, of = random.Random(role), ROLES[role]
     calls = [*TARGETS[READ[role]].seeds, *corpus(READ[role])]
     with a_server_that_lets_an_agent_in_afterwards() as (server, channel):
-        stream: Any = channel.stream_stream(service.method)
+        stream: Any = channel.stream_stream(of.method)
         for number in range(TRIES):
-            kind = lobby_pb2.Role.Value(f"ROLE_{role.upper()}")
-            ticket = ask(channel, token=server.tokens[role], role=kind)
+            ticket = ask(channel, token=server.tokens[role], role=of.number)
             proof = hello_proof(ticket.secret, ticket.session, 0)
             good = {"major": 1, "session": ticket.session, "proof": proof}
-            hello = service.message(hello=good).SerializeToString()
+            hello = of.from_peer(hello=good).SerializeToString()
             said = [mutated(chance, [hello])]
             if number % 2:
                 said = [hello, chance.choice(calls), mutated(chance, calls)]

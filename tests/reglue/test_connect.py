@@ -25,7 +25,7 @@ from reglue.errors import (
     WrongVersion,
 )
 from reglue.net import lobby
-from reglue.v1.lobby_pb2 import ROLE_AGENT
+from reglue.wire.roles import AGENT
 from tests.error_facts import assert_named, raises
 from tests.glue_server.playing import SOLVED
 from tests.glue_server.rpc.peers import seated
@@ -178,13 +178,13 @@ def test_a_proxy_is_named_where_grpc_asks_it_by_addresses(
         own = server.join_string("agent")
         own = replace(own, address=f"{host}:{own.address.rpartition(':')[2]}")
         if is_direct:
-            assert lobby.join(own, ROLE_AGENT, name="", connect_timeout_s=PATIENCE_S).session
+            assert lobby.join(own, AGENT, name="", connect_timeout_s=PATIENCE_S).session
         else:
             with raises(Unreachable, "http_proxy", "no_proxy", host):
-                lobby.join(own, ROLE_AGENT, name="", connect_timeout_s=0.2)
+                lobby.join(own, AGENT, name="", connect_timeout_s=0.2)
         there = replace(own, address=f"{host}:9")
         with pytest.raises(Unreachable) as error:
-            lobby.join(there, ROLE_AGENT, name="", connect_timeout_s=0.2)
+            lobby.join(there, AGENT, name="", connect_timeout_s=0.2)
     assert ("proxy" in str(error.value)) != is_direct
 
 
@@ -257,7 +257,7 @@ def test_a_server_that_closes_says_farewell_for_a_driver_that_did_not(
 def test_a_session_that_ends_without_farewell_is_lost(server: GlueServer, start: Start) -> None:
     agent = start(Still(), server.address, server.token)
     port: Any = seated(server)
-    port._connection.end()
+    port._stream.end()
     with raises(SessionLost, "away"):
         agent.result(PATIENCE_S)
 

@@ -164,7 +164,7 @@ def test_a_malformed_call_ends_the_session(
     agent = start(Still(), server.address, server.token)
     port: Any = seated(server)
     for call in calls:
-        port._connection.put(call.SerializeToString())
+        port._stream.send(call.SerializeToString())
     with raises(SessionLost, "cannot read", named):
         agent.result(PATIENCE_S)
 

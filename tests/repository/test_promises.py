@@ -27,7 +27,7 @@ CONCEPTS = "docs/explanation/concepts.md"
 EXACTNESS = "docs/explanation/exactness.md"
 PROTO = "proto/README.md"
 HTTP = "reglue_competition.page.http_server"
-CONNECTION = "glue_server.rpc.connection"
+CONNECTION = "glue_server.rpc.peer_streams"
 
 CLUSTER = "docs/how-to/cluster.md"
 TRAIN = "docs/how-to/train-and-evaluate.md"
@@ -85,8 +85,8 @@ PROMISES: list[tuple[float, str, str, Place]] = [
     ),
     (8, HOST, "agent that is eight answers behind", "glue_server.agent.agent_calls:MOST_OWED"),
     (8, CONCEPTS, "agent that is eight answers behind", "glue_server.agent.agent_calls:MOST_OWED"),
-    (10, PROTO, "the glue waits 10 s", "glue_server.rpc.grpc_streams:HELLO_S"),
-    (10, PROTO, "no hello within 10 s", "glue_server.rpc.grpc_streams:HELLO_S"),
+    (10, PROTO, "the glue waits 10 s", "glue_server.rpc.services:HELLO_S"),
+    (10, PROTO, "no hello within 10 s", "glue_server.rpc.services:HELLO_S"),
     (256, PROTO, "the last 256 unused tickets", "glue_server.rpc.admission:_TICKETS"),
     (
         64 * 2**20,

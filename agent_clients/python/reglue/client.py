@@ -11,7 +11,7 @@ from reglue.errors import BadArgument
 from reglue.net.join_string import TRANSPORTS, JoinString, Transport, join_string
 
 if TYPE_CHECKING:
-    from reglue.net.role import AnsweringRole
+    from reglue.net.peer import AnsweringPeer
     from reglue.net.session import Session
 
 
@@ -88,17 +88,17 @@ def session_of(
     """
     if transport not in TRANSPORTS:
         raise BadArgument(got=f"transport {transport!r}", wanted=", ".join(TRANSPORTS))
-    role = _role(peer, name)
+    answering = _answering(peer, name)
     from reglue.net.session import Session
 
-    return Session(where, role, connect_timeout_s=connect_timeout_s, transport=transport)
+    return Session(where, answering, connect_timeout_s=connect_timeout_s, transport=transport)
 
 
-def _role(peer: object, name: str) -> AnsweringRole:
+def _answering(peer: object, name: str) -> AnsweringPeer:
     """The end of the session. Raises NotAnAgent and NotAnEnvironment."""
-    from reglue.net.role import AgentRole, EnvironmentRole
+    from reglue.net.peer import AgentPeer, EnvironmentPeer
 
     environment = environment_of(peer)
     if environment is not None:
-        return EnvironmentRole(environment, name)
-    return AgentRole(agent_of(peer), name)
+        return EnvironmentPeer(environment, name)
+    return AgentPeer(agent_of(peer), name)

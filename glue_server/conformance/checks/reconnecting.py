@@ -46,7 +46,7 @@ def ended(harness: Harness) -> None:
     """Reconnects when its stream ends without a farewell, as when another stream replaces it."""
     driver = harness.begin(_TASK)
     for _ in range(2):
-        driver.port._connection.end()
+        driver.port._stream.end()
         driver.play(2)
     driver.counts()
 

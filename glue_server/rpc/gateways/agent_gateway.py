@@ -27,20 +27,20 @@ from glue_server.rpc.gateways.entries import CODES, Entries, EntryRefused
 from glue_server.rpc.gateways.join_limits import JoinLimits, TokenBuckets, plain_address
 from glue_server.rpc.gateways.run_link import RunLink, RunProcess
 from glue_server.rpc.gateways.waiting_stream import (
-    METHOD,
     WaitingSession,
     WaitingStream,
     early,
     farewell,
 )
 from glue_server.rpc.handlers import Caller, Noise, caller_of
-from glue_server.rpc.roles import shown_name
 from glue_server.rpc.server import Listener
 from glue_server.rpc.server_session import NO_TICKET
+from glue_server.rpc.services import shown_name
 from glue_server.rpc.tls.server_certificate import ServerTls
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
 from reglue.net.lobby import NOTE
 from reglue.v1 import agent_pb2, lobby_pb2
+from reglue.wire.roles import AGENT
 
 log = logging.getLogger("reglue")
 
@@ -84,7 +84,7 @@ class AgentGateway(Listener):
         self._closed = False
         self._why_drained = ""
         archive_calls = ArchiveCalls(archives, self._limits, self._noise)
-        self._serve(self._join, {METHOD: self}, large={SUBMIT: archive_calls})
+        self._serve(self._join, {AGENT.method: self}, large={SUBMIT: archive_calls})
         self._watcher = threading.Thread(target=self._watch, name="reglue-entries", daemon=True)
         self._watcher.start()
 
@@ -195,7 +195,7 @@ class AgentGateway(Listener):
         team = entry = ""
         try:
             check_version(request.major)
-            if role_of(request) != "agent":
+            if role_of(request) != AGENT.name:
                 raise wrong_role(role_of(request), ["agent"])
             self._limits.check(address, request.token)
             if self._why_drained:
@@ -325,7 +325,7 @@ class AgentGateway(Listener):
         with session.asking:  # two streams of one session ask once
             if session.of_run is None:
                 with contextlib.suppress(TimeoutError):
-                    session.of_run = link.ask(lobby_pb2.ROLE_AGENT, session.ticket.session)
+                    session.of_run = link.ask(AGENT.number, session.ticket.session)
             return session.of_run
 
     def _leave(self, session: WaitingSession, message: bytes) -> None:

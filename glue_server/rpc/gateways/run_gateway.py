@@ -27,13 +27,13 @@ from glue_server.rpc.admission import (
     wrong_token,
 )
 from glue_server.rpc.gateways.run_link import JOIN_S, RunLink, RunProcess
-from glue_server.rpc.roles import SERVICES
 from glue_server.rpc.server import Listener
 from glue_server.rpc.server_session import NO_TICKET
 from glue_server.rpc.tls.server_certificate import ServerTls
 from reglue.errors import UsageError
 from reglue.net.grpc_settings import grpc
 from reglue.v1 import lobby_pb2
+from reglue.wire.roles import EXPERIMENT, ROLES
 
 _PROMISED_S = 10.0  # how long a place is kept for a peer that has a ticket, until its hello
 _EMPTY_S = 20.0  # how long a run may have nobody in it: clients try again every 5 s
@@ -44,7 +44,7 @@ _ROUTES = 1024  # sessions whose run is known; the oldest are forgotten
 _LEAVE_S = 2.5  # how long runs may take to let their peers go
 
 _CLOSES = "the hub closes"
-_PROGRAM = "experiment"  # never moves to another run: it may have asked for something
+_PROGRAM = EXPERIMENT.name  # never moves to another run: it may have asked for something
 
 
 class HubProcess(RunProcess, Protocol):
@@ -92,7 +92,7 @@ class _Run:
     @property
     def waits(self) -> bool:
         """Whether it has not begun."""
-        return len(self.here) < len(SERVICES)
+        return len(self.here) < len(ROLES)
 
     @property
     def has_ended(self) -> bool:
@@ -297,7 +297,7 @@ def _moves(runs: Sequence[_Run], now: float) -> list[tuple[HubProcess, str]]:
     """Peers to send to another run, so that a waiting program gets all that it lacks."""
     waiting = [run for run in runs if run.here and run.waits]
     for target in waiting:
-        lacking = [role for role in SERVICES if role not in target.here]
+        lacking = [role for role in ROLES if role not in target.here]
         others = [run for run in reversed(waiting) if run is not target]
         from_ = {role: run for role in lacking for run in others if role in run.here}
         is_awaited = not all(target.lacks(role, now) for role in lacking)
@@ -335,14 +335,11 @@ class GatewayServer(Listener):
         most: int,
     ) -> None:
         """`begin` starts a run's process; there are at most `most` at a time."""
-        super().__init__(listen, roles=SERVICES, tokens=tokens or {}, tls=tls, advertise=advertise)
+        super().__init__(listen, roles=ROLES, tokens=tokens or {}, tls=tls, advertise=advertise)
         self._gateway = Gateway(self.tokens, begin=begin, most=most)
         self._serve(
             lambda request, _: self._gateway.join(request),
-            {
-                service.method: _Relay(self._gateway, service.method)
-                for service in SERVICES.values()
-            },
+            {role.method: _Relay(self._gateway, role.method) for role in ROLES.values()},
         )
 
     def close(self) -> None:

@@ -13,13 +13,11 @@ from google.protobuf.message import DecodeError
 
 from glue_server.rpc.admission import Denied, Ticket
 from glue_server.rpc.gateways.run_link import RunLink
-from glue_server.rpc.grpc_streams import HELLO_S
-from glue_server.rpc.roles import SERVICES
+from glue_server.rpc.services import HELLO_S
 from reglue.net.grpc_settings import grpc
 from reglue.net.lobby import hello_proof
 from reglue.v1 import agent_pb2, lobby_pb2, session_pb2
-
-METHOD = SERVICES["agent"].method
+from reglue.wire.roles import AGENT
 
 _EARLY_BYTES = 65_536  # of what an agent sends before a run has called it
 _LAST_SEQ = 2**64 - 1  # behind every call, whatever number a run has reached
@@ -91,7 +89,7 @@ class WaitingStream:
         own.hello.proof = hello_proof(ticket.secret, ticket.session, hello.hello.answered)
         self.is_carried = True
         messages = self._onward(own.SerializeToString())
-        self._carried = link.open(METHOD, ticket.session, messages, self._context)
+        self._carried = link.open(AGENT.method, ticket.session, messages, self._context)
         if self.has_end:  # told before there was something to cancel
             self._carried.cancel()
         yield from self._carried

@@ -10,7 +10,7 @@ import pytest
 from reglue.conformance import ConformanceAgent
 from reglue.errors import Refused
 from reglue.messages.agent_messages import Farewell, Fault, Numbered, Refusal, RoutineDone
-from reglue.net.role import AgentRole
+from reglue.net.peer import AgentPeer
 from reglue.net.session import Session
 from reglue.net.streams import Stream
 from reglue.v1 import agent_pb2
@@ -28,7 +28,7 @@ class Repeating(Session):
 
     def _receive_call(self) -> tuple[int, Any]:
         message = self._parsed(self._receive() or b"")
-        return message.seq, self._role.read(message)
+        return message.seq, self._peer.read(message)
 
 
 class Forgetful(Session):
@@ -129,14 +129,14 @@ def test_where_one_answer_is_lost_no_more_have_to_be_remembered() -> None:
 # Messages.
 
 
-class Polite(AgentRole):
+class Polite(AgentPeer):
     """Answers refusals."""
 
     def carry_out(self, call: Any) -> Any | None:
         return RoutineDone() if isinstance(call.call, Refusal) else super().carry_out(call)
 
 
-class Guessing(AgentRole):
+class Guessing(AgentPeer):
     """Takes what it does not know for a call that returns nothing."""
 
     def read(self, message: Any) -> Numbered:
@@ -145,21 +145,21 @@ class Guessing(AgentRole):
         return super().read(message)
 
 
-class Speechless(AgentRole):
+class Speechless(AgentPeer):
     """Does not say why it fails."""
 
     def encode(self, seq: int, reply: Any) -> bytes:
         return super().encode(seq, Fault("") if isinstance(reply, Fault) else reply)
 
 
-class Misnumbered(AgentRole):
+class Misnumbered(AgentPeer):
     """Answers under another number at times."""
 
     def encode(self, seq: int, reply: Any) -> bytes:
         return super().encode(seq + (seq == 9), reply)
 
 
-class Strict(AgentRole):
+class Strict(AgentPeer):
     """Refuses what a later minor version adds."""
 
     def read(self, message: Any) -> Numbered:
@@ -169,7 +169,7 @@ class Strict(AgentRole):
         return super().read(message)
 
 
-PARTS: Mapping[str, tuple[type[AgentRole], str]] = {
+PARTS: Mapping[str, tuple[type[AgentPeer], str]] = {
     "refusals are answered": (Polite, "refusals.taken"),
     "an unknown call is answered": (Guessing, "broken.unknown-call"),
     "a fault without words": (Speechless, "faults.in-turn"),

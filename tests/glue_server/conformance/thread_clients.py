@@ -8,7 +8,7 @@ from collections.abc import Callable
 from reglue.agents.agent import Agent
 from reglue.environments.environment import Environment
 from reglue.net.join_string import JoinString, join_string
-from reglue.net.role import AgentRole, AnsweringRole, EnvironmentRole
+from reglue.net.peer import AgentPeer, AnsweringPeer, EnvironmentPeer
 from reglue.net.session import Session
 
 Play = Callable[[JoinString], object]
@@ -18,15 +18,15 @@ def session_of(
     make: Callable[[], Agent | Environment],
     *,
     session: type[Session] = Session,
-    part: type[AgentRole] = AgentRole,
+    part: type[AgentPeer] = AgentPeer,
 ) -> Play:
     """Plays a session with what `make` makes, of kinds that a test may have bent."""
 
     def play(where: JoinString) -> object:
         peer = make()
-        whole: AnsweringRole
+        whole: AnsweringPeer
         if isinstance(peer, Environment):
-            whole = EnvironmentRole(peer, "bent")
+            whole = EnvironmentPeer(peer, "bent")
         else:
             whole = part(peer, "bent")
         return session(where, whole, connect_timeout_s=20.0, transport="auto").play()

@@ -15,7 +15,6 @@ import pytest
 from env_adapters import Cell
 from glue_server import EpisodeRunner, NextOrder, Order, Timeouts
 from glue_server.agent.agent_port import MoreTime
-from glue_server.rpc.connection import GrpcConnection
 from glue_server.rpc.peer_codecs import AgentCodec
 from glue_server.rpc.stream_port import StreamPort
 from reglue import Agent, Phase, TaskSpec
@@ -25,6 +24,7 @@ from reglue.messages.agent_messages import UNLIMITED, AgentInit, Budget, Call, R
 from reglue.v1 import agent_pb2 as pb
 from reglue.wire.agent_encoding import decode_call, encode_reply
 from tests.glue_server.playing import Follower, local
+from tests.glue_server.rpc.peers import Line
 from tests.worlds import Corridor
 
 
@@ -74,9 +74,8 @@ class Tap:
         self.waited_s = 0.0
         self._agent = agent
         self._port = StreamPort(self.hello, AgentCodec(2**26))
-        self._line = GrpcConnection()
-        self._port.attach(0, self._line)
-        self._calls = iter(self._line)
+        self._line = Line()
+        self._port.attach(0, self._line.stream)
         self._spec: TaskSpec | None = None
 
     def send(self, call: Call, budget: Budget = UNLIMITED) -> None:
@@ -90,7 +89,7 @@ class Tap:
         self.arrive(encode_reply(numbered.seq, reply, self._spec))
 
     def arrive(self, reply: pb.AgentReply) -> None:
-        self._port.arrived(self._line, reply)
+        self._line.say(reply)
 
     def receive(self, timeout_s: float, more_s: MoreTime | None = None) -> Reply | None:
         reply: Reply | None = self._port.receive(timeout_s)
@@ -113,7 +112,7 @@ class Tap:
         self._pass_on()
 
     def _pass_on(self) -> pb.AgentCall:
-        message: bytes = next(self._calls)
+        message: bytes = next(self._line.heard)
         self.sent.append(message)
         return pb.AgentCall.FromString(message)
 
@@ -208,5 +207,6 @@ def test_a_different_start_seed_is_a_different_byte() -> None:
     for seed in (1, 2):
         order = iter([Order(0, 0, Cell("a", 0, 0, 0, Phase.EVALUATE), seed)])
         list(glue.play(lambda slot, order=order: next(order, None), Phase.EVALUATE))  # type: ignore[misc]
+    tap.close("that was all")
     starts = [pb.AgentCall.FromString(each).turn for each in (tap.sent[1], tap.sent[3])]
     assert starts[0] != starts[1]

@@ -16,7 +16,7 @@ import pytest
 from env_adapters.classic.gridworld import GridWorld
 from glue_server import Glue
 from glue_server.peers.hub import ROLES
-from glue_server.rpc import connection
+from glue_server.rpc import peer_streams
 from reglue.errors import (
     AgentFault,
     EnvironmentFault,
@@ -167,8 +167,8 @@ with reglue.Experiment(sys.argv[1], sys.argv[2]) as rl:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "STOPPED_S", 0.5)
-    monkeypatch.setattr(connection, "_LOOK_S", 0.1)
+    monkeypatch.setattr(peer_streams, "STOPPED_S", 0.5)
+    monkeypatch.setattr(peer_streams, "_LOOK_S", 0.1)
     soon = dict.fromkeys(
         ["grpc.keepalive_time_ms", "grpc.keepalive_timeout_ms", "grpc.http2.ping_timeout_ms"], 500
     )

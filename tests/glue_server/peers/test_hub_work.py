@@ -30,10 +30,10 @@ OURS = "functions of Python"
 def called(monkeypatch: pytest.MonkeyPatch) -> Iterator[Called]:
     """Counts of calls by the run's thread of a function of C, or of any of Python."""
     monkeypatch.setattr(f"{SPIN}._cores", lambda: 1)
-    for module in ("glue_server.peers.hub", "glue_server.rpc.connection"):
+    for module in ("glue_server.peers.hub", "glue_server.rpc.peer_streams"):
         # A program that is slow here is not looked for: that would be one more call.
         monkeypatch.setattr(f"{module}._LOOK_S", PATIENCE_S)
-    monkeypatch.setattr("glue_server.rpc.connection.ALONE_S", PATIENCE_S)  # nor the loop entered
+    monkeypatch.setattr("glue_server.rpc.peer_streams._ALONE_S", PATIENCE_S)  # nor the loop entered
     found: Counter[tuple[int, str]] = Counter()
 
     def count(frame: FrameType, event: str, what: Any) -> None:
@@ -60,7 +60,7 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> Counter[tuple[bool, bool]]:
     The clock of waits stands still: one that is over before it begins depends on the machine.
     """
     monkeypatch.setattr("glue_server.peers.hub._GONE_S", 1e6)
-    for module in ("glue_server.processes.event_loop", "glue_server.rpc.connection", NET, SPIN):
+    for module in ("glue_server.processes.event_loop", "glue_server.rpc.peer_streams", NET, SPIN):
         monkeypatch.setattr(f"{module}.time", SimpleNamespace(monotonic=lambda: 0.0))
     found: Counter[tuple[bool, bool]] = Counter()
     kernels = select.poll

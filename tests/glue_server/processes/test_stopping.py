@@ -20,18 +20,18 @@ from glue_server.peers.hosts import ListenOptions, ServedAgent
 from glue_server.processes.child import Channel
 from glue_server.processes.interrupts import interruptible, stop_play
 from glue_server.rpc import GlueServer
-from glue_server.rpc.connection import Connection, GrpcConnection, UnixConnection
 from glue_server.rpc.peer_codecs import AgentCodec
+from glue_server.rpc.peer_streams import Stream, UnixStream
 from glue_server.rpc.stream_port import StreamPort
 from reglue import Phase
 from reglue.agents.agent import hello
 from reglue.messages.agent_messages import Freeze
 from reglue.net.unix_socket import UnixSocket
-from reglue.v1 import agent_pb2 as pb
 from reglue_bench.engines.ray.ray_players import RayPlayers
 from reglue_bench.placement.placed_worker import FROM_ENVIRONMENT, EnvironmentSettings
 from reglue_bench.placement.placement import Placement
 from tests.glue_server.playing import PATIENT, SOLVED, Follower, cell, in_workers, start
+from tests.glue_server.rpc.peers import Line
 from tests.waiting import PATIENCE_S, halt
 
 Wait = Callable[[], object]
@@ -51,12 +51,12 @@ class Silent:
         return Channel(self._opened.enter_context(ours), FROM_ENVIRONMENT)
 
 
-def agent_over(connection: Connection) -> Any:
+def agent_over(stream: Stream) -> Any:
     """An agent that never answers, and may come back."""
     port: Any = StreamPort(
         hello(Follower(), "silent"), AgentCodec(2**26), reconnect_window_s=PATIENCE_S
     )
-    port.attach(0, connection)
+    port.attach(0, stream)
     port.send(Freeze())
     return port
 
@@ -68,24 +68,24 @@ def for_an_agent_that_joins(opened: ExitStack) -> Wait:
 
 
 def for_an_answer(opened: ExitStack) -> Wait:
-    port = agent_over(GrpcConnection())
+    port = agent_over(Line().stream)
+    opened.callback(port.close, "it is over")
     return lambda: port.receive(PATIENCE_S)
 
 
 def for_an_answer_over_a_unix_socket(opened: ExitStack) -> Wait:
     ours, theirs = socket.socketpair()
     opened.enter_context(theirs)
-    connection = UnixConnection(UnixSocket(ours, 1024), pb.AgentReply, "agent")
-    opened.callback(connection.end)
-    connection.begin(b"")
-    port = agent_over(connection)
+    stream = UnixStream(UnixSocket(ours, 1024), "agent")
+    opened.callback(stream.end)
+    port = agent_over(stream)
     return lambda: port.receive(PATIENCE_S)
 
 
 def for_an_agent_that_is_away(opened: ExitStack) -> Wait:
-    connection = GrpcConnection()
-    port = agent_over(connection)
-    port.broke(connection)
+    stream = Line().stream
+    port = agent_over(stream)
+    port.broke(stream)
     return lambda: port.receive(PATIENCE_S)
 
 
@@ -109,7 +109,7 @@ def for_a_worker_that_starts(opened: ExitStack) -> Wait:
 def for_an_agent_or_workers(opened: ExitStack) -> Wait:
     pool, port = in_workers(CORRIDOR, 1, workers=1)
     opened.callback(pool.close)
-    agent_port = agent_over(GrpcConnection())
+    agent_port = agent_over(Line().stream)
     opened.callback(agent_port.close, "it is over")
     agent = SlotAgent(AgentCalls(agent_port, PATIENT), pool.spec, clips=True)
     loop: Any = EpisodeLoop(agent, pool, Phase.EVALUATE, lambda slot: None, spent=Spent())

@@ -12,6 +12,7 @@ import pytest
 
 from glue_server.agent.agent_port import AgentPort
 from glue_server.rpc import GlueServer
+from glue_server.rpc.peer_streams import GrpcStream
 from reglue.net.grpc_settings import grpc
 from reglue.net.lobby import hello_proof
 from reglue.v1 import agent_pb2 as pb
@@ -55,6 +56,36 @@ def denied(code: str, *named: object) -> Iterator[None]:
     got, details = refusal(error.value)
     assert got == code, details
     assert_named(named, details)
+
+
+class Line:
+    """A stream of gRPC without a network, as both ends see it. Its test ends the stream."""
+
+    def __init__(self) -> None:
+        self._said: SimpleQueue[bytes | None] = SimpleQueue()
+        self.stream = _Cable(self._said)
+        self.heard = iter(self.stream)
+        """What the glue has sent, message by message."""
+
+    def say(self, message: Any) -> None:
+        """As the peer."""
+        self._said.put(message.SerializeToString())
+
+    def break_off(self) -> None:
+        """As a peer that vanishes."""
+        self._said.put(None)
+
+
+class _Cable(GrpcStream):
+    """Its end is the end of what the peer can say."""
+
+    def __init__(self, said: SimpleQueue[bytes | None]) -> None:
+        super().__init__(iter(said.get, None))
+        self._said = said
+
+    def end(self) -> None:
+        super().end()
+        self._said.put(None)
 
 
 class RawAgent:

@@ -11,7 +11,6 @@ import pytest
 from glue_server.peers.hub import ROLES
 from glue_server.rpc import GlueServer
 from glue_server.rpc.admission import Denied, Lobby, Places, Terms
-from glue_server.rpc.connection import GrpcConnection
 from glue_server.rpc.server_session import NO_TICKET, PeerSession
 from reglue.errors import Busy, UsageError
 from reglue.net import lobby
@@ -19,10 +18,11 @@ from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
 from reglue.net.lobby import hello_proof
 from reglue.v1 import agent_pb2 as pb
 from reglue.v1 import environment_pb2, environment_pb2_grpc, lobby_pb2, session_pb2
+from reglue.wire.roles import AGENT
 from tests.error_facts import raises
 from tests.glue_server.playing import Follower
 from tests.glue_server.rpc.conftest import Dial, Join
-from tests.glue_server.rpc.peers import PATIENCE_S, ask, denied, seated
+from tests.glue_server.rpc.peers import PATIENCE_S, Line, ask, denied, seated
 from tests.waiting import until
 
 
@@ -65,9 +65,7 @@ def test_a_python_client_has_one_name_in_all_of_its_tries_and_another_one_for_ea
 
     monkeypatch.setattr(Lobby, "join", slow)
     for _ in range(2):
-        lobby.join(
-            server.join_string("agent"), lobby_pb2.ROLE_AGENT, name="", connect_timeout_s=PATIENCE_S
-        )
+        lobby.join(server.join_string("agent"), AGENT, name="", connect_timeout_s=PATIENCE_S)
     assert asked[0] == asked[1] == asked[2] != asked[3]
 
 
@@ -238,7 +236,7 @@ def test_a_look_at_who_waits_keeps_nobody_else_waiting() -> None:
             seen.append(may_see.wait(PATIENCE_S))
             return False
 
-        def attach(self, answered: int, line: object) -> None:
+        def attach(self, answered: int, stream: object, proof: bytes) -> None:
             """It is in."""
 
     places = Places(2, "token", Terms(1024), lambda *_: cast(PeerSession, Waiting()))
@@ -247,7 +245,7 @@ def test_a_look_at_who_waits_keeps_nobody_else_waiting() -> None:
     ticket = lobby.join(request)
     proof = hello_proof(ticket.secret, ticket.session, 0)
     hello = pb.AgentHello(major=1, session=ticket.session, proof=proof)
-    lobby.admit(ticket.session, "agent", hello, GrpcConnection())
+    lobby.admit(ticket.session, "agent", hello, stream := Line().stream)
     with ThreadPoolExecutor(1) as threads:
         joining = threads.submit(lobby.join, request)
         assert looking.wait(PATIENCE_S)
@@ -255,3 +253,4 @@ def test_a_look_at_who_waits_keeps_nobody_else_waiting() -> None:
         assert not seen
         may_see.set()
         assert joining.result(PATIENCE_S).session
+    stream.end()

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from glue_server.agent.agent_port import AgentPort
-from glue_server.rpc import GlueServer, connection
+from glue_server.rpc import GlueServer, peer_streams
 from reglue.errors import AgentDisconnected
 from reglue.messages.agent_messages import Freeze, RoutineDone, TextMessage
 from reglue.net.grpc_settings import grpc
@@ -126,7 +126,7 @@ def test_a_program_that_repeats_its_answered_call_is_answered_once_over_a_stream
             until(lambda: port.next(PATIENCE_S) is not None, "its call comes, after its stream")
             port.answer(RoutineDone())
         program.send(seq=3, freeze=experiment_pb2.RlFreeze())
-        assert port.next(PATIENCE_S) is not None  # all that came before was taken in
+        until(lambda: port.next(PATIENCE_S) is not None, "all that came before was taken in")
         port.close("that was all")
         assert [reply.seq for reply in program.stream] == [1, 2, 0]
         program.leave()
@@ -169,7 +169,7 @@ def test_a_look_at_a_program_takes_in_a_few_of_its_messages(closing: ExitStack) 
 def test_the_end_of_a_session_waits_for_no_peer_that_reads_nothing(
     server: GlueServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection, "_LAST_S", 1000.0)
+    monkeypatch.setattr(peer_streams, "_LAST_S", 1000.0)
     with RawUnixSocket(ticket_of(server)) as unix_socket:
         unix_socket.enter()
         port: AgentPort = seated(server)

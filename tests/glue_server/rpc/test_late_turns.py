@@ -18,8 +18,8 @@ from glue_server.agent.agent_port import AgentPort
 from glue_server.conformance.tcp_proxy import TcpProxy
 from glue_server.processes.interrupts import interruptible
 from glue_server.rpc import GlueServer
-from glue_server.rpc.connection import GrpcConnection
 from glue_server.rpc.peer_codecs import AgentCodec
+from glue_server.rpc.peer_streams import Stream
 from glue_server.rpc.stream_port import StreamPort
 from reglue import Agent, Phase, Turn, connect
 from reglue.agents.agent import hello
@@ -30,7 +30,7 @@ from reglue.v1 import agent_pb2 as pb
 from tests.error_facts import raises
 from tests.glue_server.playing import cell, corridor_pool, in_turn
 from tests.glue_server.rpc.conftest import Dial
-from tests.glue_server.rpc.peers import PATIENCE_S, RawAgent, seated
+from tests.glue_server.rpc.peers import PATIENCE_S, Line, RawAgent, seated
 from tests.glue_server.rpc.proxies import TRANSPORTS, proxy_to
 from tests.leftovers import nothing_left
 from tests.waiting import until
@@ -298,14 +298,14 @@ def test_who_breaks_the_connection_again_and_again_gains_one_window(start: Start
     """An agent could think on while it is away."""
     port = StreamPort(hello(Late(), "flaps"), AgentCodec(2**26), reconnect_window_s=1.0)
     over, is_broken = threading.Event(), threading.Event()
-    port.attach(0, line := GrpcConnection())
+    port.attach(0, line := Line().stream)
 
-    def flap(line: GrpcConnection) -> None:
+    def flap(line: Stream) -> None:
         while not over.wait(0.02):
             port.broke(line)
             is_broken.set()
             over.wait(0.08)
-            port.attach(0, line := GrpcConnection())
+            port.attach(0, line := Line().stream)
 
     start(flap, line)
     assert is_broken.wait(PATIENCE_S)
@@ -316,5 +316,6 @@ def test_who_breaks_the_connection_again_and_again_gains_one_window(start: Start
             calls.init(corridor_pool().spec)
     finally:
         over.set()
+    port.close("that was all")
     assert time.monotonic() - began > 1.0
     assert port.away_s > 0.5

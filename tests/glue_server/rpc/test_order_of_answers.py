@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from glue_server.rpc import GlueServer
-from glue_server.rpc.connection import GrpcConnection
 from glue_server.rpc.peer_codecs import AgentCodec, Codec, EnvironmentCodec
 from glue_server.rpc.server_session import ExperimentPort
 from glue_server.rpc.stream_port import WINDOW, StreamPort
@@ -17,7 +16,8 @@ from reglue.messages.agent_messages import Freeze, RoutineDone, TextMessage
 from reglue.v1 import agent_pb2, environment_pb2, experiment_pb2, session_pb2
 from tests.error_facts import raises
 from tests.glue_server.rpc.conftest import Dial
-from tests.glue_server.rpc.peers import PATIENCE_S, RawUnixSocket, frame, seated, ticket_of
+from tests.glue_server.rpc.peers import PATIENCE_S, Line, RawUnixSocket, frame, seated, ticket_of
+from tests.waiting import until
 
 FOREVER_S = 1e6  # no test waits for that
 
@@ -34,10 +34,9 @@ def peer(request: pytest.FixtureRequest) -> Iterator[tuple[StreamPort, Callable[
     kind: Any = agent_pb2.AgentReply
     if request.param == "environment":
         codec, kind = EnvironmentCodec(2**20), environment_pb2.EnvironmentReply
-    port = StreamPort(None, codec)
-    connection = GrpcConnection()
-    port.attach(0, connection)
-    yield port, lambda seq: port.arrived(connection, answer(kind, seq))
+    port, line = StreamPort(None, codec), Line()
+    port.attach(0, line.stream)
+    yield port, lambda seq: line.say(answer(kind, seq))
     port.close("that was all")
 
 
@@ -106,10 +105,10 @@ def test_an_answer_that_is_late_is_the_fault_of_its_peer(
     with raises({"agent": AgentTimeout, "environment": EnvironmentTimeout}[role], role, "0 s"):
         port.receive(0.0)
     assert port.owed == 1
-    answers(1)
-    assert port.owed == 0
-    answers(2)
+    for seq in (1, 2):
+        answers(seq)
     assert port.receive(FOREVER_S) is None
+    assert port.owed == 0
     assert port.receive(FOREVER_S) == TextMessage("to 2")
 
 
@@ -141,22 +140,23 @@ def test_a_call_too_many_is_refused(server: GlueServer, dial: Dial) -> None:
 def test_a_call_that_is_not_the_next_one_is_refused_at_once() -> None:
     """Once until the next call: a program may send without end."""
     port = ExperimentPort(None)  # type: ignore[arg-type]
-    connection = GrpcConnection()
-    port.attach(0, connection)
+    line = Line()
+    port.attach(0, line.stream)
 
     def asks(seq: int) -> None:
-        call = experiment_pb2.ExperimentCall(seq=seq, freeze=experiment_pb2.RlFreeze())
-        port.arrived(connection, call)
+        line.say(experiment_pb2.ExperimentCall(seq=seq, freeze=experiment_pb2.RlFreeze()))
 
     for seq in (3, 3, 4, 1, 2, 2):  # 2, too: 1 is not answered yet
         asks(seq)
-    assert port.next(PATIENCE_S) is not None
+    until(lambda: port.next(PATIENCE_S) is not None, "call 1 comes")
+    for _ in range(2):
+        assert port.next(PATIENCE_S) is None  # 2 came too early, twice
     port.answer(RoutineDone())
     asks(2)
     assert port.next(PATIENCE_S) is not None
     port.answer(RoutineDone())
     port.close("that was all")
-    replies = [experiment_pb2.ExperimentReply.FromString(each) for each in connection]
+    replies = [experiment_pb2.ExperimentReply.FromString(each) for each in line.heard]
     kinds = [(reply.seq, reply.WhichOneof("reply")) for reply in replies]
     assert kinds == [
         *((3, "refusal"), (2, "refusal"), (1, "done"), (2, "done"), (0, "farewell")),

@@ -14,6 +14,8 @@ import pytest
 from glue_server.conformance.tcp_proxy import TcpProxy
 from glue_server.processes.event_loop import EventLoop
 from glue_server.rpc import GlueServer
+from glue_server.rpc.peer_codecs import AgentCodec
+from glue_server.rpc.stream_port import StreamPort
 from reglue import Agent, Experiment, Phase, Turn, connect
 from reglue.environments.environment import Worlds
 from reglue.errors import AgentDisconnected, SessionLost, WrongToken
@@ -26,9 +28,10 @@ from reglue.messages.environment_messages import (
     Played,
 )
 from reglue.net.join_string import Transport
+from reglue.wire.agent_encoding import encode_reply
 from tests.error_facts import raises
 from tests.glue_server.playing import SOLVED, corridor_pool
-from tests.glue_server.rpc.peers import PATIENCE_S, seated
+from tests.glue_server.rpc.peers import PATIENCE_S, Line, seated
 from tests.glue_server.rpc.proxies import TRANSPORTS, cut_off, proxy_to, redirect
 from tests.leftovers import nothing_left
 from tests.waiting import until
@@ -299,21 +302,19 @@ def test_who_gets_tickets_and_no_stream_gives_up_after_the_connect_timeout(
             left.result(PATIENCE_S)
 
 
-def test_an_answer_that_comes_twice_is_taken_once(server: GlueServer, start: Play_) -> None:
+def test_an_answer_that_comes_twice_is_taken_once() -> None:
     """Also the memory of the glue is not filled by answers that nobody waits for."""
-    left = start(Counting(), server.address, server.tokens["agent"])
-    port: Any = seated(server)
+    port, line = StreamPort(None, AgentCodec(2**20)), Line()
+    port.attach(0, line.stream)
     port.send(TextMessage("one"))
-    assert port.receive(PATIENCE_S) == TextMessage("1: one")
-    before = port._inbox.qsize()
+    line.say(encode_reply(1, RoutineDone(), None))
+    assert port.receive(PATIENCE_S) == RoutineDone()
     for seq in (0, 1, 1, 7):
-        port.arrived(port._connection, _reply(seq))
-    assert port._inbox.qsize() == before
+        line.say(encode_reply(seq, RoutineDone(), None))
+    port.send(TextMessage("two"))
+    line.say(encode_reply(2, RoutineDone(), None))
+    until(lambda: port.is_gone or bool(port._looked), "the answers were looked at")
+    assert len(port._looked) == 1
+    assert port.receive(PATIENCE_S) == RoutineDone()
+    assert not port.is_gone
     port.close("bye")
-    left.result(PATIENCE_S)
-
-
-def _reply(seq: int) -> Any:
-    from reglue.wire.agent_encoding import encode_reply
-
-    return encode_reply(seq, RoutineDone(), None)

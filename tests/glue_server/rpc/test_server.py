@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from glue_server.rpc import GlueServer, grpc_streams, handlers
+from glue_server.rpc import GlueServer, handlers, services
 from glue_server.rpc import server as server_module
 from glue_server.rpc.admission import Lobby
 from reglue import connect
@@ -176,7 +176,7 @@ def test_a_stream_that_never_says_hello_is_ended(
     open_idle: Callable[[str], Any],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(grpc_streams, "HELLO_S", 0.2)
+    monkeypatch.setattr(services, "HELLO_S", 0.2)
     stream = open_idle(ask(channel, token=server.token).session)
     until(stream.done, "it is ended", PATIENCE_S)
     assert stream.code() is grpc.StatusCode.DEADLINE_EXCEEDED
@@ -247,7 +247,7 @@ def test_a_stream_that_cannot_be_read_is_ended_and_said(
     stream = as_bytes(
         iter([b"\xff\xff"]), metadata=[("reglue-session", session)], timeout=PATIENCE_S
     )
-    with denied("CANCELLED"):
+    with denied("INVALID_ARGUMENT", "hello"):
         next(stream)
     assert "could not be read" in caplog.text
 
@@ -281,7 +281,7 @@ def test_our_own_failure_is_logged_with_its_lines_and_a_peer_that_leaves_is_not(
         raise RuntimeError("ours")
 
     monkeypatch.setattr(Lobby, "admit", admit)
-    with denied("CANCELLED", "hello"):
+    with denied("INTERNAL", "our own failure"):
         dial().hear()  # after it was logged
     assert "our own failure" in caplog.text
     assert "RuntimeError: ours" in caplog.text

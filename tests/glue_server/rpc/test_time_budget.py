@@ -15,7 +15,7 @@ from glue_server import EpisodeRunner, LocalPort
 from glue_server.agent.agent_calls import AgentCalls
 from glue_server.agent.time_budget import TimeBudget
 from glue_server.agent.turn_rows import no_rows, turn_of
-from glue_server.rpc import GlueServer, server_session
+from glue_server.rpc import GlueServer, peer_streams
 from glue_server.timeouts import Timeouts
 from reglue import Agent, Phase
 from reglue.errors import AgentTimeout
@@ -173,7 +173,7 @@ def test_an_answer_that_lies_here_costs_the_agent_nothing(
     def clock() -> float:
         return time.monotonic() + lain_s
 
-    monkeypatch.setattr(server_session, "time", SimpleNamespace(monotonic=clock))
+    monkeypatch.setattr(peer_streams, "time", SimpleNamespace(monotonic=clock))
     agent = dial()
     calls = AgentCalls(seated(server), Timeouts(run_s=1e6), clock=clock)
     (readable,) = calls.filenos()

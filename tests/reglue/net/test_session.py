@@ -31,7 +31,7 @@ from reglue.messages.agent_messages import (
 )
 from reglue.net import session as session_lines
 from reglue.net.join_string import join_string
-from reglue.net.role import AgentRole
+from reglue.net.peer import AgentPeer
 from reglue.net.session import Session
 from reglue_signals import signals_exit
 from tests.error_facts import raises
@@ -51,7 +51,7 @@ START = Turn(
 
 @pytest.fixture
 def session(server: GlueServer) -> Session:
-    role = AgentRole(Agent(), "by hand")
+    role = AgentPeer(Agent(), "by hand")
     where = join_string(server.address, server.token)
     return Session(where, role, connect_timeout_s=PATIENCE_S, transport="auto")
 
@@ -147,7 +147,7 @@ def interrupt(server: GlueServer, line: int) -> str | None:
     """The glue's words of an interruption there; None where a turn has fewer lines."""
     agent = Interrupted(line)
     where = join_string(server.address, server.token)
-    session = Session(where, AgentRole(agent, "agent"), connect_timeout_s=60.0, transport="auto")
+    session = Session(where, AgentPeer(agent, "agent"), connect_timeout_s=60.0, transport="auto")
 
     def play() -> None:
         sys.settrace(agent.trace)

@@ -118,7 +118,7 @@ def test_a_glue_that_never_comes_is_exit_code_1(join: Join) -> None:
 def test_a_glue_that_goes_away_is_exit_code_1(server: GlueServer, join: Join) -> None:
     process = join("agents.py:Still")
     port: Any = seated(server)
-    port._connection.end()
+    port._stream.end()
     assert left(process) == (
         1,
         "reglue join: the glue went away: its end of the Unix socket is closed\n",

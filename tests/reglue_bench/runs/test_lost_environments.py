@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from glue_server.rpc.connection import Connection
+from glue_server.rpc.peer_streams import Stream
 from glue_server.rpc.stream_port import StreamPort
 from reglue_bench import evaluate
 from reglue_bench.results.result import Result, read_result
@@ -64,8 +64,8 @@ def test_nor_is_it_if_nobody_waits_until_it_is_back(
     options |= {"label": "cheat"}  # it remembers what it met, so nothing else identifies it
     broke = StreamPort.broke
 
-    def interrupt(port: StreamPort, connection: Connection) -> None:
-        broke(port, connection)
+    def interrupt(port: StreamPort, stream: Stream) -> None:
+        broke(port, stream)
         os.kill(os.getpid(), signal.SIGINT)
 
     with dialling(f"{WORLDS}:Breakable") as (watcher, _), monkeypatch.context() as patched:

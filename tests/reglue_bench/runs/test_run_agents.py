@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import reglue
-from glue_server.rpc import connection
+from glue_server.rpc import peer_streams
 from reglue.errors import Busy, WrongToken
 from reglue_bench.evaluation import start
 from reglue_bench.plans.plan import Plan
@@ -102,8 +102,8 @@ def test_an_agent_that_cannot_be_made_ends_the_wait_and_a_result_is_written(tmp_
 def test_an_agent_that_was_stopped_is_ended_and_said_to_be(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection, "STOPPED_S", 0.5)
-    monkeypatch.setattr(connection, "_LOOK_S", 0.1)
+    monkeypatch.setattr(peer_streams, "STOPPED_S", 0.5)
+    monkeypatch.setattr(peer_streams, "_LOOK_S", 0.1)
     result = play(tmp_path, corridor_plan(), agent_cmd=joining("Stops"))
     assert result.ended_early is not None
     assert result.ended_early.status == "agent_disconnected"

@@ -201,11 +201,11 @@ def _connect(  # noqa: PLR0913 - as `connect`
     where = join_string(address, token, ca=ca, tls_name=tls_name)
     if transport not in TRANSPORTS:
         raise BadArgument(got=f"transport {transport!r}", wanted=", ".join(TRANSPORTS))
-    from reglue.net.role import AgentRole
+    from reglue.net.peer import AgentPeer
     from reglue.net.session import Session
 
-    role = AgentRole(_Program(slots), name)
-    return Session(where, role, connect_timeout_s=connect_timeout_s, transport=transport).calls()
+    agent = AgentPeer(_Program(slots), name)
+    return Session(where, agent, connect_timeout_s=connect_timeout_s, transport=transport).calls()
 
 
 def _entry(name: str) -> Any:

@@ -30,6 +30,7 @@ from reglue.wire.repeated_messages import (
     encode_repeated_step,
     see_stepped,
 )
+from reglue.wire.roles import EXPERIMENT
 
 
 def open_experiment_session(
@@ -69,7 +70,7 @@ class ExperimentSession(GlueSession):
     ) -> None:
         """Joins. Raises as `Experiment`."""
         super().__init__(
-            join_string, ProgramRole(name), connect_timeout_s=connect_timeout_s, transport=transport
+            join_string, ProgramPeer(name), connect_timeout_s=connect_timeout_s, transport=transport
         )
         self._timeout_s = timeout_s
         self._spec: TaskSpec | None = None
@@ -193,11 +194,10 @@ class TracedExperimentSession(ExperimentSession):
         return message
 
 
-class ProgramRole:
+class ProgramPeer:
     """A benchmark program: it asks."""
 
-    role = lobby_pb2.ROLE_EXPERIMENT
-    calls = pb.ExperimentReply
+    role = EXPERIMENT
 
     def __init__(self, name: str) -> None:
         self.name = name

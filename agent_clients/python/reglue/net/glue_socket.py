@@ -16,14 +16,12 @@ from reglue.net.grpc_settings import grpc
 from reglue.net.lobby import StreamEnded, unix_socket_proof
 from reglue.net.unix_socket import UnixSocket, UnixSocketEnded, UnixStream
 from reglue.v1 import lobby_pb2
+from reglue.wire.roles import ROLES
 
 UNIX_SOCKET_DIR = "REGLUE_UNIX_SOCKET_DIR"
 """The folder of the glues' folders. A glue and a peer may have it mounted at different places."""
 
 FOLDER_PREFIX = "reglue-"
-
-_ROLES = ("agent", "environment", "experiment")
-
 
 HELLO_BYTES = 8192
 """Size of the largest hello: no more is read before its proof has been checked."""
@@ -93,8 +91,8 @@ def _foreign(path: str) -> str | None:
     shows whether it is of the glue that was joined. Raises OSError.
     """
     file = Path(path)
-    if file.name not in _ROLES or not file.parent.name.startswith(FOLDER_PREFIX):
-        return f"a glue's is called {FOLDER_PREFIX}…/{'|'.join(_ROLES)}"
+    if file.name not in ROLES or not file.parent.name.startswith(FOLDER_PREFIX):
+        return f"a glue's is called {FOLDER_PREFIX}…/{'|'.join(ROLES)}"
     about, folder = file.lstat(), file.parent.stat()
     if not stat.S_ISSOCK(about.st_mode):
         return "it is no socket"

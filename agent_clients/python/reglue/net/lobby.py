@@ -38,6 +38,7 @@ from reglue.net.join_string import (
 from reglue.retrying import Backoff
 from reglue.v1 import lobby_pb2, lobby_pb2_grpc
 from reglue.version import PROTOCOL_MAJOR, PROTOCOL_MINOR, sdk
+from reglue.wire.roles import Role
 
 log = logging.getLogger("reglue")
 
@@ -121,7 +122,7 @@ def open_channel(join_string: JoinString, max_message_bytes: int) -> grpc.Channe
 
 
 def join(
-    join_string: JoinString, role: lobby_pb2.Role, *, name: str, connect_timeout_s: float
+    join_string: JoinString, role: Role, *, name: str, connect_timeout_s: float
 ) -> lobby_pb2.Ticket:
     """A ticket; waits up to `connect_timeout_s` for a glue that is not up yet.
 
@@ -130,7 +131,7 @@ def join(
     request = lobby_pb2.JoinRequest(
         major=PROTOCOL_MAJOR,
         minor=PROTOCOL_MINOR,
-        role=role,
+        role=role.number,
         token=join_string.token,
         name=name[:200],
         client=secrets.token_hex(16),  # the same in every try

@@ -27,8 +27,8 @@ from reglue.net.grpc_settings import MESSAGE_S, grpc
 from reglue.net.join_string import JoinString, Transport
 from reglue.net.lobby import StreamEnded, join
 from reglue.net.log import Outage, call_trace, log, show_log
+from reglue.net.peer import AnsweringPeer, Peer, TracedPeer
 from reglue.net.reconnect import ReconnectWait, was_good
-from reglue.net.role import AnsweringRole, Role, TracedRole
 from reglue.net.streams import Route, Stream
 from reglue.tracebacks import explained
 from reglue.wire.layout import numbered
@@ -50,14 +50,14 @@ class GlueSession:
     """A ticket, and as many streams as it takes, one at a time."""
 
     def __init__(
-        self, join_string: JoinString, role: Role, *, connect_timeout_s: float, transport: Transport
+        self, join_string: JoinString, peer: Peer, *, connect_timeout_s: float, transport: Transport
     ) -> None:
         """Raises BadArgument for a wrong timeout."""
         if not connect_timeout_s >= 0:
             got = f"a connect timeout of {connect_timeout_s:g} s"
             raise BadArgument(got=got, wanted="0 or more")
         self._join_string = join_string
-        self._role = role
+        self._peer = peer
         self._connect_timeout_s = connect_timeout_s
         self._transport = transport
         self._outage = Outage()
@@ -67,15 +67,15 @@ class GlueSession:
         """Begin a new session. Raises as `join`."""
         self._ticket = join(
             self._join_string,
-            self._role.role,
-            name=self._role.name,
+            self._peer.role,
+            name=self._peer.name,
             connect_timeout_s=self._connect_timeout_s,
         )
         self._route = Route(
             self._join_string,
             self._ticket,
             self._transport,
-            kind=self._role.calls,
+            role=self._peer.role,
             admitted=self._outage.end,
         )
         self._most = self._route.max_message_bytes  # of a call or reply
@@ -89,7 +89,7 @@ class GlueSession:
     def _open(self) -> Stream:
         """The stream, which is opened if it is not up. Raises SessionLost, Refused, UsageError."""
         if self._stream is None:
-            hello = self._role.hello(self._ticket, self._answered)
+            hello = self._peer.hello(self._ticket, self._answered)
             try:
                 self._stream = self._route.open(hello, is_back=self._is_known)
             except StreamEnded as end:
@@ -131,7 +131,7 @@ class GlueSession:
     def _parsed(self, message: bytes) -> Any:
         """The message of protobuf. Raises SessionLost."""
         try:
-            return self._role.calls.FromString(message)
+            return self._peer.role.from_glue.FromString(message)
         except DecodeError as error:
             raise SessionLost(f"the glue sent what this client cannot read: {error}") from error
 
@@ -163,12 +163,12 @@ class _Forgotten(Exception):
 class Session(GlueSession):
     """An agent's or an environment's: every call is carried out once, whatever breaks."""
 
-    _role: AnsweringRole
+    _peer: AnsweringPeer
 
     def __init__(
         self,
         join_string: JoinString,
-        role: AnsweringRole,
+        peer: AnsweringPeer,
         *,
         connect_timeout_s: float,
         transport: Transport,
@@ -178,7 +178,7 @@ class Session(GlueSession):
         trace = call_trace()
         super().__init__(
             join_string,
-            TracedRole(role, trace) if trace else role,
+            TracedPeer(peer, trace) if trace else peer,
             connect_timeout_s=connect_timeout_s,
             transport=transport,
         )
@@ -200,7 +200,7 @@ class Session(GlueSession):
                 call = calls.send(reply)
             except StopIteration as end:
                 return str(end.value)
-            reply = self._role.carry_out(call)
+            reply = self._peer.carry_out(call)
 
     def calls(self) -> Generator[Any, Any, str]:
         """Every call but the farewell; send it the reply to each, or None.
@@ -221,7 +221,7 @@ class Session(GlueSession):
                 self._outage.forget()
                 time.sleep(pause_s)
             except GeneratorExit:
-                self._leave(self._role.encode(0, Fault("the program has left")), _END_S)
+                self._leave(self._peer.encode(0, Fault("the program has left")), _END_S)
                 raise
             except BaseException as error:
                 if isinstance(error, SystemExit) or interruption(error) is not None:
@@ -265,7 +265,7 @@ class Session(GlueSession):
         """
         old, self._stream = self._stream, None
         if self._ticket.reconnect_window_us:
-            self._leave_at_once(self._role.encode(0, Fault(INTERRUPTED)))
+            self._leave_at_once(self._peer.encode(0, Fault(INTERRUPTED)))
         if old is not None:  # its locks may be those that the interruption damaged: not for ever
             closing = threading.Thread(target=old.close, name="reglue-close", daemon=True)
             closing.start()
@@ -283,7 +283,7 @@ class Session(GlueSession):
                 log.error("reply %d was refused: got %s, wanted %s", said.of_seq, got, wanted)
             try:
                 reply = yield call
-                answer = None if reply is None else self._role.encode(seq, reply)
+                answer = None if reply is None else self._peer.encode(seq, reply)
                 if answer is not None and len(answer) > self._most:
                     got = f"an answer of {len(answer)} bytes"
                     raise UsageError(got=got, wanted=f"at most {self._most}")
@@ -293,7 +293,7 @@ class Session(GlueSession):
                 self.has_failed = True
                 log.error("the peer failed: %s", explained(error))  # first: who started us reads it
                 what = printable(error_text(error))
-                self._leave(self._role.encode(seq, Fault(what)), FAREWELL_S)
+                self._leave(self._peer.encode(seq, Fault(what)), FAREWELL_S)
                 raise
             # Before it is sent: if the stream breaks now, the glue asks again over the next one and
             # gets this answer, and the call is not carried out twice.
@@ -314,12 +314,12 @@ class Session(GlueSession):
             while True:
                 content = self._receive() or b""
                 if content.startswith(head):
-                    call = self._role.read_repeated(seq, content, len(head))
+                    call = self._peer.read_repeated(seq, content, len(head))
                     if call is not None:
                         return seq, call
                 message = self._parsed(content)
                 if message.seq > self._answered:
-                    return message.seq, self._role.read(message)
+                    return message.seq, self._peer.read(message)
                 if message.seq in self._answers:
                     self._open().send(self._answers[message.seq])
         except (BadReply, SpecError) as error:

@@ -18,6 +18,7 @@ from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
 from reglue.net.join_string import JoinString, Transport
 from reglue.net.lobby import NOTE, REFUSALS, StreamEnded, open_channel
 from reglue.v1 import lobby_pb2
+from reglue.wire.roles import Role
 
 log = logging.getLogger("reglue")
 
@@ -53,7 +54,7 @@ class Route:
     join_string: JoinString
     ticket: lobby_pb2.Ticket
     transport: Transport
-    kind: Any  # the class of the messages that come in: its service is called
+    role: Role
     admitted: Callable[[], None]  # is called when the glue has admitted the peer
 
     def open(self, hello: Any, *, is_back: bool) -> Stream:
@@ -101,8 +102,7 @@ class GrpcStream:
         self._outbox.put(hello.SerializeToString())
         self._channel = open_channel(route.where, route.max_message_bytes)
         try:
-            (service,) = route.kind.DESCRIPTOR.file.services_by_name.values()
-            connect: Any = self._channel.stream_stream(f"/{service.full_name}/Session")
+            connect: Any = self._channel.stream_stream(route.role.method)
             self._stream = connect(
                 iter(self._outbox.get, None), metadata=[("reglue-session", route.ticket.session)]
             )

@@ -1,4 +1,4 @@
-"""The part of a session that depends on its peer: an agent, an environment, or a program."""
+"""The part of a session that depends on its peer: an agent or an environment."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from reglue.wire.repeated_messages import (
     see_play,
     see_turn,
 )
+from reglue.wire.roles import AGENT, ENVIRONMENT, Role
 
 
-class Role(Protocol):
+class Peer(Protocol):
     """A peer's introduction to the glue."""
 
-    role: lobby_pb2.Role
+    role: Role
     name: str
-    calls: Any  # the class of the messages that come in
 
     def hello(self, ticket: lobby_pb2.Ticket, answered: int) -> Any:
         """The message that begins a stream."""
 
 
-class AnsweringRole(Role, Protocol):
+class AnsweringPeer(Peer, Protocol):
     """An agent or an environment: it answers calls."""
 
     def read(self, message: Any) -> Any:
@@ -54,11 +54,10 @@ class AnsweringRole(Role, Protocol):
         """The message that answers call `seq`."""
 
 
-class AgentRole:
+class AgentPeer:
     """An agent."""
 
-    role = lobby_pb2.ROLE_AGENT
-    calls = agent_pb2.AgentCall
+    role = AGENT
 
     def __init__(self, agent: Agent, name: str) -> None:
         self.name = name
@@ -106,11 +105,10 @@ class AgentRole:
         return encode_repeated_actions(seq, reply, self._spec, self._actions)
 
 
-class EnvironmentRole:
+class EnvironmentPeer:
     """An environment."""
 
-    role = lobby_pb2.ROLE_ENVIRONMENT
-    calls = environment_pb2.EnvironmentCall
+    role = ENVIRONMENT
 
     def __init__(self, environment: Environment, name: str) -> None:
         self.name = name
@@ -154,30 +152,32 @@ class EnvironmentRole:
         return encode_repeated_played(seq, reply, self._spec, self._played)
 
 
-class TracedRole:
-    """A role whose calls are logged once they are answered."""
+class TracedPeer:
+    """A peer whose calls are logged once they are answered."""
 
-    def __init__(self, role: AnsweringRole, trace: CallTrace) -> None:
-        self.role, self.name, self.calls = role.role, role.name, role.calls
-        self.hello, self.carry_out = role.hello, role.carry_out
-        self._role = role
+    def __init__(self, peer: AnsweringPeer, trace: CallTrace) -> None:
+        self.role, self.name = peer.role, peer.name
+        self.hello, self.carry_out = peer.hello, peer.carry_out
+        self._peer = peer
         self._trace = trace
 
     def read(self, message: Any) -> Any:
         """Begin a line of the trace, and read the message."""
         self._trace.begin(message.WhichOneof("call") or "unknown", message.ByteSize())
-        return self._role.read(message)
+        return self._peer.read(message)
 
     def read_repeated(self, seq: int, message: bytes, at: int) -> Any | None:
-        """Like the role's; it parses the message for its name alone."""
-        call = self._role.read_repeated(seq, message, at)
+        """Like the peer's; it parses the message for its name alone."""
+        call = self._peer.read_repeated(seq, message, at)
         if call is not None:
-            self._trace.begin(self.calls.FromString(message).WhichOneof("call"), len(message))
+            self._trace.begin(
+                self.role.from_glue.FromString(message).WhichOneof("call"), len(message)
+            )
         return call
 
     def encode(self, seq: int, reply: Any) -> bytes:
-        """Like the role's. Unsolicited messages have no number."""
-        answer = self._role.encode(seq, reply)
+        """Like the peer's. Unsolicited messages have no number."""
+        answer = self._peer.encode(seq, reply)
         if seq:
             self._trace.end(len(answer))
         return answer
