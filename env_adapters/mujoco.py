@@ -1,13 +1,16 @@
-"""MuJoCo: the state on which its next step depends, and renderers with helpful errors."""
+"""MuJoCo: the state on which its next step depends, and drawing with helpful errors."""
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 import warnings
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ctypes.util import find_library
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec
 from types import ModuleType
@@ -19,9 +22,16 @@ import numpy.typing as npt
 from reglue.errors import BadArgument, UsageError
 
 Floats = npt.NDArray[np.float64]
+Picture = npt.NDArray[np.uint8]
+Depth = npt.NDArray[np.float32]
 
 _OFF_SCREEN = {"egl": "EGL", "osmesa": "OSMesa"}
 """Ways to draw without a display, and the library that each needs, the faster one first."""
+
+MOST_PIXELS = 1024
+"""The most rows and columns of a picture."""
+
+_MOST_GEOMS = 1000  # drawn at once; as Gymnasium's renderer
 
 
 class IntegrationState:
@@ -90,26 +100,97 @@ class _LoadedByUse(ModuleType):
         return getattr(self, name)
 
 
-def make_renderer(model: Any, height: int, width: int) -> Any:
-    """A mujoco.Renderer. Raises UsageError, with advice, if MuJoCo cannot draw here."""
-    mj: Any = import_module("mujoco")  # already imported: it built this model
+class OffscreenContext:
+    """An OpenGL context without a window. The renderers of several models share it.
 
-    class Renderer(mj.Renderer):  # type: ignore[misc]
-        """Can be deleted although its construction failed."""
+    It is used by one thread at a time. A process that has one must not fork.
+    """
 
-        _gl_context = None
-        _mjr_context = None
+    def __init__(self) -> None:
+        """Raises UsageError, with advice, if MuJoCo cannot draw on this machine."""
+        with _drawing():
+            self._context = _context_class()(1, 1)  # renderers have buffers of their own
+            self._context.make_current()
+        # An exit frees what was not closed, before MuJoCo's handler ends what contexts need.
+        self._at_exit = partial(_close_at_exit, weakref.ref(self))
+        atexit.register(self._at_exit)
 
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # GLFW warns of what is raised here
-            if mj.gl_context.GLContext.__module__ == "mujoco.glfw":
-                _check_display()
-            return Renderer(model, height, width)
-    except ValueError as error:  # larger than the model's own limit
-        raise BadArgument(f"got pictures of {height} × {width}: {error}") from error
-    except Exception as error:  # the edge of somebody's library
-        raise UsageError(f"MuJoCo cannot draw: {error}; {how_to_draw()}") from error
+    def make_current(self) -> None:
+        """Let the calling thread draw in it."""
+        self._context.make_current()
+
+    def close(self) -> None:
+        """Free the context, after its renderers."""
+        atexit.unregister(self._at_exit)
+        self._context.free()
+
+
+class ModelRenderer:
+    """Renders pictures of one model."""
+
+    def __init__(self, context: OffscreenContext, model: Any, *, height: int, width: int) -> None:
+        """Raises UsageError for a size beyond MOST_PIXELS, and if MuJoCo cannot draw here."""
+        if not 1 <= min(height, width) <= max(height, width) <= MOST_PIXELS:
+            raise BadArgument(
+                got=f"pictures of {height} × {width}", wanted=f"1 to {MOST_PIXELS} pixels each way"
+            )
+        mj = self._mj = import_module("mujoco")  # loaded: it built this model
+        self._context, self._size = context, (height, width)
+        self._rectangle = mj.MjrRect(0, 0, width, height)
+        self._scene = mj.MjvScene(model, _MOST_GEOMS)
+        self._options = mj.MjvOption()
+        self._site_groups = self._options.sitegroup.copy()
+        near, far = model.vis.map.znear, model.vis.map.zfar
+        self._nearest, self._farthest = near * model.stat.extent, far * model.stat.extent
+        self._model = model
+        with _drawing():
+            context.make_current()
+            self._resources = mj.MjrContext(model, mj.mjtFontScale.mjFONTSCALE_150)
+            mj.mjr_resizeOffscreen(width, height, self._resources)
+        mj.mjr_setBuffer(mj.mjtFramebuffer.mjFB_OFFSCREEN, self._resources)
+        self._resources.readDepthMap = mj.mjtDepthMap.mjDEPTH_ZEROFAR
+
+    def render(self, data: Any, camera: Any, *, sites: bool = True) -> Picture:
+        """The picture of `data` that an MjvCamera takes, (height, width, 3).
+
+        `sites` are MuJoCo's markers.
+        """
+        mj = self._mj
+        self._options.sitegroup[:] = self._site_groups if sites else 0
+        mj.mjv_updateScene(
+            self._model, data, self._options, None, camera, mj.mjtCatBit.mjCAT_ALL, self._scene
+        )
+        picture = np.empty((*self._size, 3), np.uint8)
+        self._read(picture, None)
+        return picture[::-1]  # OpenGL's first row is the lowest
+
+    def depth(self) -> Depth:
+        """The distances of what the last picture shows, (height, width).
+
+        In the model's metres along the camera's axis, at most the distance of its far plane.
+        """
+        mj, flags = self._mj, self._scene.flags
+        before = flags.copy()
+        # Else each distance is one of several that a pixel of the picture is the mean of.
+        flags[mj.mjtRndFlag.mjRND_SEGMENT] = flags[mj.mjtRndFlag.mjRND_IDCOLOR] = 1
+        nearness = np.empty(self._size, np.float32)
+        self._read(None, nearness)
+        flags[:] = before
+        # From 1 on the near plane to 0 on the far one, linear in the distance's reciprocal.
+        apart = 1 / self._nearest - 1 / self._farthest
+        metres = 1 / (nearness.astype(np.float64) * apart + 1 / self._farthest)
+        depth: Depth = metres[::-1].astype(np.float32)
+        return depth
+
+    def _read(self, picture: Picture | None, nearness: Depth | None) -> None:
+        self._context.make_current()
+        self._mj.mjr_render(self._rectangle, self._scene, self._resources)
+        self._mj.mjr_readPixels(picture, nearness, self._rectangle, self._resources)
+
+    def close(self) -> None:
+        """Free the renderer's memory."""
+        self._context.make_current()
+        self._resources.free()
 
 
 @contextmanager
@@ -119,20 +200,13 @@ def drawing_without_display() -> Iterator[None]:
     It takes the one that is installed. The process's MUJOCO_GL is afterwards as it was. Where it is
     set, or MuJoCo is imported already, nothing changes.
     """
-    has_display = any(os.environ.get(each) for each in ("DISPLAY", "WAYLAND_DISPLAY"))
-    library = next((name for name, file in _OFF_SCREEN.items() if find_library(file)), None)
-    if has_display or library is None or "MUJOCO_GL" in os.environ or "mujoco" in sys.modules:
+    library = _library_without_display()
+    if library is None or "mujoco" in sys.modules:
         yield
         return
-    before = {name: os.environ.get(name) for name in ("MUJOCO_GL", "PYOPENGL_PLATFORM")}
-    os.environ["MUJOCO_GL"] = library
-    try:
+    with _restored("MUJOCO_GL", "PYOPENGL_PLATFORM"):
+        os.environ["MUJOCO_GL"] = library
         yield
-    finally:
-        for name, value in before.items():
-            os.environ.pop(name, None)
-            if value is not None:
-                os.environ[name] = value
 
 
 def how_to_draw() -> str:
@@ -142,6 +216,55 @@ def how_to_draw() -> str:
         f"MUJOCO_GL is {chosen}, wanted MUJOCO_GL=egl or MUJOCO_GL=osmesa before Python starts, "
         "and its library (on Debian: apt-get install libegl1, or libosmesa6)"
     )
+
+
+def _close_at_exit(context: weakref.ref[OffscreenContext]) -> None:
+    if (living := context()) is not None:
+        living.close()
+
+
+@contextmanager
+def _drawing() -> Iterator[None]:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # GLFW warns of what is raised here
+            yield
+    except Exception as error:  # the edge of somebody's library
+        raise UsageError(f"MuJoCo cannot draw: {error}; {how_to_draw()}") from error
+
+
+def _context_class() -> Any:
+    """A class of contexts. MuJoCo chooses one when it is imported, which may have been long ago."""
+    library = os.environ.get("MUJOCO_GL", "") or _library_without_display()
+    if library in _OFF_SCREEN:
+        with _restored("PYOPENGL_PLATFORM"):  # MuJoCo's module sets it
+            return import_module(f"mujoco.{library}").GLContext
+    chosen = import_module("mujoco").gl_context.GLContext
+    if chosen.__module__ == "mujoco.glfw":
+        _check_display()
+    return chosen
+
+
+def _library_without_display() -> str | None:
+    """MUJOCO_GL for drawing without a display: None if there is one, or it is set, or none is
+    installed.
+    """
+    if any(os.environ.get(each) for each in ("MUJOCO_GL", "DISPLAY", "WAYLAND_DISPLAY")):
+        return None
+    return next((name for name, file in _OFF_SCREEN.items() if find_library(file)), None)
+
+
+@contextmanager
+def _restored(*names: str) -> Iterator[None]:
+    """Give environment variables their former values afterwards."""
+    before = {name: os.environ.get(name) for name in names}
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name, None)
+            if value is not None:
+                os.environ[name] = value
 
 
 def _check_display() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from env_adapters.gymnasium_library import mujoco
-from env_adapters.mujoco import Floats, IntegrationState, make_renderer
+from env_adapters.mujoco import Floats, IntegrationState, ModelRenderer, OffscreenContext
 from reglue.spec import Array
 
 Arrange = Callable[[Any], None]
@@ -26,7 +26,8 @@ class GoalRenderer:
         self.model = copy.copy(model)
         _hide_markers(self.model)
         self.data = mj.MjData(self.model)
-        self._renderer = make_renderer(self.model, size, size)
+        self._context = OffscreenContext()
+        self._renderer = ModelRenderer(self._context, self.model, height=size, width=size)
         self._camera = mj.MjvCamera()
         mj.mjv_defaultFreeCamera(self.model, self._camera)
         for name, value in camera.items():
@@ -41,13 +42,12 @@ class GoalRenderer:
         IntegrationState(self).restore(state)
         arrange(self.data)
         mj.mj_forward(self.model, self.data)
-        self._renderer.update_scene(self.data, self._camera)
-        image: Array = self._renderer.render()
-        return image
+        return self._renderer.render(self.data, self._camera)
 
     def close(self) -> None:
         """Free the renderer's memory."""
         self._renderer.close()
+        self._context.close()
 
 
 def _hide_markers(model: Any) -> None:

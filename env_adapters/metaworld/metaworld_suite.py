@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Literal
 
+from env_adapters.metaworld.cameras import Cameras, camera_view
 from env_adapters.metaworld.library import metaworld, mujoco, version
 from env_adapters.metaworld.metaworld_world import (
     ACTION,
@@ -35,13 +36,15 @@ class MetaWorld:
     `recurrent_info` appends action, reward / 10 and end flag (recurrent_info_in_obs);
     `horizon` is 1 to 500 (max_episode_steps). `reveal_tasks` adds a tensor `task`, an
     index into ALL_TASKS: for baselines that need not find out which task they play.
+    `instruction` adds a sentence that says what to do (see `instructions`), `camera` a picture
+    `image`, of `camera_size` (width, height) or "WIDTHxHEIGHT", and `camera_depth` its `depth`.
 
-    Raises UsageError for an illegal config, and if MuJoCo cannot load the library that MUJOCO_GL
-    names. The metaworld package is loaded with the first world; without it that raises
-    MissingExtra.
+    Raises UsageError for an illegal config, if MuJoCo cannot load the library that MUJOCO_GL
+    names, and if there is a camera and MuJoCo cannot draw. The metaworld package is loaded with the
+    first world; without it that raises MissingExtra.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - Meta-World's options
         self,
         *,
         goals: Mapping[str, Sequence[Sequence[float]]],
@@ -51,6 +54,10 @@ class MetaWorld:
         horizon: int = MAX_HORIZON,
         observation_dtype: Literal["float64", "float32"] = "float64",
         reveal_tasks: bool = False,
+        instruction: bool = False,
+        camera: str | None = None,
+        camera_size: str | Sequence[int] | None = None,
+        camera_depth: bool = False,
     ) -> None:
         _check_goals(goals)
         if type(horizon) is not int or not 1 <= horizon <= MAX_HORIZON:
@@ -58,12 +65,21 @@ class MetaWorld:
         if observation_dtype not in ("float64", "float32"):
             raise BadArgument(got=f"dtype {observation_dtype!r}", wanted="float64 or float32")
         observations = Observations(
-            tuple(goals), one_hot, recurrent_info, observation_dtype, reveal_tasks
+            tuple(goals),
+            one_hot,
+            recurrent_info,
+            observation_dtype,
+            reveal_tasks,
+            instruction,
+            camera_view(camera, camera_size, depth=camera_depth),
         )
         if "MUJOCO_GL" in os.environ:  # MuJoCo loads what that names, which may not be there
             mujoco()
         self._settings = SuiteSettings(goals, goal_visible, horizon, observations)
         self._pool = SimulatorPool()
+        self._cameras: Cameras | None = None
+        if observations.view is not None:  # fails before anything is played
+            self._take_cameras()
         # Tasks whose models the first world reads.
         self._unread = [*goals] if len(goals) <= _FEW_TASKS else []
 
@@ -101,7 +117,18 @@ class MetaWorld:
         metaworld("env_dict")
         while self._unread:
             self._pool.give_back(self._pool.take(self._unread.pop()))
-        return MetaWorldWorld(self._settings, self._pool, self._mark)
+        return MetaWorldWorld(self._settings, self._pool, self._mark, self._take_cameras)
+
+    def close(self) -> None:
+        """Free the graphics memory."""
+        if self._cameras is not None:
+            self._cameras.close()
+            self._cameras = None
+
+    def _take_cameras(self) -> Cameras:
+        if self._cameras is None:
+            self._cameras = Cameras()
+        return self._cameras
 
     @cached_property
     def _mark(self) -> str:

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from env_adapters.metaworld.library import mujoco
+from env_adapters.metaworld.cameras import Cameras, CameraView
+from env_adapters.metaworld.instructions import INSTRUCTION_BYTES, INSTRUCTIONS
 from env_adapters.metaworld.simulator import Simulator, SimulatorPool, SimulatorState
-from env_adapters.mujoco import IntegrationState, make_renderer
 from env_adapters.states import EpisodeState, read_episode_state
 from reglue.agents.metaworld import ALL_TASKS
 from reglue.environments.world import Step
 from reglue.errors import BadArgument, UnknownName, UsageError
 from reglue.messages.agent_messages import Phase
 from reglue.messages.environment_messages import Cell
-from reglue.spec import Array, Arrays, Discrete, TensorSpec
+from reglue.spec import Array, Arrays, Box, Discrete, TensorSpec
+from reglue.texts import text_row
 
 FRAME_STACK = 39
 """Hand, gripper and objects, now and one step ago, and the goal: 18 + 18 + 3."""
@@ -39,39 +40,52 @@ class Observations:
     recurrent_info: bool  # append the action before, its reward / 10 and whether it ended
     dtype: Literal["float64", "float32"]
     reveal_tasks: bool  # add the tensor `task`
+    instruction: bool = False  # add the tensor `instruction`
+    view: CameraView | None = None  # add the tensor `image`, and perhaps `depth`
 
     def specs(self) -> tuple[TensorSpec, ...]:
-        """`observation`, and `task` if it is revealed: an index into ALL_TASKS."""
-        size = FRAME_STACK + self.one_hot * len(self.tasks) + self.recurrent_info * (ACTION + 2)
-        observation = TensorSpec("observation", self.dtype, (size,))
-        if not self.reveal_tasks:
-            return (observation,)
-        return observation, TensorSpec("task", "int64", (), Discrete(len(ALL_TASKS)))
+        """`observation`, and the tensors that are added to it.
 
-    def view(self, task: str) -> View:
-        """The view of the episodes of `task`."""
+        `task` is an index into ALL_TASKS, `instruction` UTF-8 with zeros behind it.
+        """
+        size = FRAME_STACK + self.one_hot * len(self.tasks) + self.recurrent_info * (ACTION + 2)
+        specs = [TensorSpec("observation", self.dtype, (size,))]
+        if self.reveal_tasks:
+            specs.append(TensorSpec("task", "int64", (), Discrete(len(ALL_TASKS))))
+        if self.instruction:
+            words = Box((0,), (255,))
+            specs.append(TensorSpec("instruction", "uint8", (INSTRUCTION_BYTES,), words))
+        return (*specs, *(self.view.specs() if self.view else ()))
+
+    def of_task(self, task: str) -> TaskObservations:
+        """The observations of the episodes of `task`."""
         size = self.specs()[0].shape[0]
         blank = np.zeros(size, self.dtype)
         if self.one_hot:
             blank[FRAME_STACK + self.tasks.index(task)] = 1
-        index = np.array(ALL_TASKS.index(task), np.int64)
-        index.setflags(write=False)  # one for all steps
-        return View(blank, self.recurrent_info, {"task": index} if self.reveal_tasks else {})
+        same: dict[str, Array] = {}
+        if self.reveal_tasks:
+            same["task"] = np.array(ALL_TASKS.index(task), np.int64)
+        if self.instruction:
+            same["instruction"] = text_row(INSTRUCTIONS[task], INSTRUCTION_BYTES)
+        for array in same.values():
+            array.setflags(write=False)  # one for all steps
+        return TaskObservations(blank, self.recurrent_info, same)
 
 
 @dataclass(frozen=True, slots=True)
-class View:
-    """Makes the observations of one task's episodes."""
+class TaskObservations:
+    """Makes the observations of one task's episodes, without pictures."""
 
     blank: npt.NDArray[np.floating]  # (size,), with the parts that never change
     recurrent_info: bool
-    revealed: Arrays  # other tensors
+    same: Arrays  # tensors that never change
 
     def first(self, frames: npt.NDArray[np.float64]) -> Arrays:
         """The observation of a start from the simulator's `frames`, (39,)."""
         observation = self.blank.copy()
         observation[:FRAME_STACK] = frames
-        return {"observation": observation, **self.revealed}
+        return {"observation": observation, **self.same}
 
     def later(
         self,
@@ -116,19 +130,26 @@ class SuiteSettings:
 class _Episode:
     cell: Cell
     simulator: Simulator
-    view: View
+    observations: TaskObservations
 
 
 class MetaWorldWorld:
     """Plays the cells of a suite; Restorable, see reglue.environments.world."""
 
-    def __init__(self, settings: SuiteSettings, pool: SimulatorPool, suite: str) -> None:
+    def __init__(
+        self,
+        settings: SuiteSettings,
+        pool: SimulatorPool,
+        suite: str,
+        cameras: Callable[[], Cameras],
+    ) -> None:
+        """`suite` is a digest, saved with states; `cameras` makes the suite's at its first call."""
         self._settings = settings
         self._pool = pool
-        self._suite = suite  # a digest, saved with states
+        self._suite = suite
+        self._cameras = cameras
         self._episode: _Episode | None = None
         self._last: _Episode | None = None  # the last one that is over
-        self._renderer: CameraRenderer | None = None
 
     def start(self, cell: Cell) -> Arrays:
         """Begin the cell's episode. Raises UsageError; the previous episode then goes on.
@@ -145,7 +166,7 @@ class MetaWorldWorld:
             raise
         self.close()
         self._episode = self._new(cell, simulator)
-        return self._episode.view.first(frames)
+        return self._pictured(self._episode.observations.first(frames), simulator)
 
     def step(self, action: Arrays) -> Step:
         """Take one step; `action["action"]` is (4,), finite, used as float32.
@@ -166,7 +187,9 @@ class MetaWorldWorld:
         terminated = success and cell.phase == Phase.EVALUATE
         truncated = simulator.steps >= self._settings.horizon
         ended = terminated or truncated
-        observation = live.view.later(frames, action=chosen, reward=reward, ended=ended)
+        observation = self._pictured(
+            live.observations.later(frames, action=chosen, reward=reward, ended=ended), simulator
+        )
         if ended:
             self.close()
         return Step(reward, observation, terminated, truncated, success)
@@ -209,21 +232,24 @@ class MetaWorldWorld:
         episode = self._episode or self._last
         if episode is None:
             return None
-        if self._renderer is None:
-            self._renderer = CameraRenderer(episode.simulator.model)
-        return self._renderer.render(episode.simulator.get_state().physics)
+        return self._cameras().take(episode.simulator, _VIDEO, goal_marked=True)["image"]
 
     def close(self) -> None:
         """Give the simulator back; `start` may still be called."""
         if self._episode is not None:
             self._pool.give_back(self._episode.simulator)
             self._last, self._episode = self._episode, None
-        if self._renderer is not None:  # the next episode may be another task's
-            self._renderer.close()
-            self._renderer = None
 
     def _new(self, cell: Cell, simulator: Simulator) -> _Episode:
-        return _Episode(cell, simulator, self._settings.observations.view(cell.task))
+        return _Episode(cell, simulator, self._settings.observations.of_task(cell.task))
+
+    def _pictured(self, observation: Arrays, simulator: Simulator) -> Arrays:
+        """The observation with the tensors of its camera. A hidden goal is not marked."""
+        view = self._settings.observations.view
+        if view is None:
+            return observation
+        marked = self._settings.goal_visible
+        return {**observation, **self._cameras().take(simulator, view, goal_marked=marked)}
 
     def _live(self) -> _Episode:
         if self._episode is None:
@@ -231,25 +257,4 @@ class MetaWorldWorld:
         return self._episode
 
 
-_SIZE = 480  # pixels: the most for which Meta-World's models have room
-_CAMERA = "corner2"  # sees the table, the arm and the goal; it hangs upside down
-
-
-class CameraRenderer:
-    """Renders pictures of one model from copies of its states."""
-
-    def __init__(self, model: Any) -> None:
-        """Raises UsageError if MuJoCo cannot draw on this machine."""
-        self.model, self.data = model, mujoco().MjData(model)
-        self._renderer = make_renderer(model, _SIZE, _SIZE)
-
-    def render(self, physics: npt.NDArray[np.float64]) -> Array:
-        """The picture, (480, 480, 3) uint8, of an integration state, (n,)."""
-        IntegrationState(self).restore(physics)
-        self._renderer.update_scene(self.data, _CAMERA)
-        picture: Array = self._renderer.render()
-        return picture[::-1, ::-1].copy()
-
-    def close(self) -> None:
-        """Free the renderer's memory."""
-        self._renderer.close()
+_VIDEO = CameraView("corner2")  # sees the table, the arm and the goal

@@ -364,6 +364,8 @@ def test_where_nothing_can_be_drawn_it_says_what_to_install(chosen: str, told: s
     variables = {"MUJOCO_GL": chosen} if chosen else {}
     found = seen(
         """
+from env_adapters import mujoco
+mujoco.find_library = lambda name: None  # nothing is installed
 told = []
 for _ in range(2):
     try:
