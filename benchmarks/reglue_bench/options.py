@@ -40,6 +40,10 @@ class Options(TypedDict, total=False):
     recurrent_info: bool
     observation_dtype: Literal["float64", "float32"]
     reveal_tasks: bool
+    instruction: bool
+    camera: str | None
+    camera_size: Sequence[int] | str | None
+    camera_depth: bool
     seed: int | None
     slots: int | None
     environment_args: Mapping[str, object]

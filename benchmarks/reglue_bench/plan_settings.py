@@ -35,6 +35,16 @@ def _whole(value: object) -> object:
 StepCount = Annotated[int, BeforeValidator(_whole), Field(ge=1, le=2**53)]
 
 
+def _size(value: object) -> object:
+    """Two integers as `WIDTHxHEIGHT`; whatever else stays."""
+    if isinstance(value, (list, tuple)):
+        return "x".join(map(str, value))
+    return value
+
+
+CameraSize = Annotated[str, BeforeValidator(_size)]
+
+
 Agents = Annotated[
     Count | None,
     flag(
@@ -193,6 +203,41 @@ class MetaWorldSettings(SettingsGroup):
         bool,
         flag("add a tensor `task`; this marks the result", _META_WORLD, "--reveal-tasks"),
     ] = False
+    instruction: Annotated[
+        bool,
+        flag(
+            "add a tensor `instruction`, a sentence that says what to do in the task, as UTF-8 "
+            "with zeros behind it; in ML this marks the result",
+            _META_WORLD,
+            "--instruction",
+        ),
+    ] = False
+    camera: Annotated[
+        str | None,
+        flag(
+            "add a tensor `image`, (height, width, 3) uint8, of this camera: topview, corner, "
+            "corner2, corner3, corner4, behindGripper or gripperPOV",
+            _META_WORLD,
+            metavar="NAME",
+        ),
+    ] = None
+    camera_size: Annotated[
+        CameraSize | None,
+        flag(
+            "the camera's pixels, at most 1024 each way (default 84x84)",
+            _META_WORLD,
+            metavar="WIDTHxHEIGHT",
+        ),
+    ] = None
+    camera_depth: Annotated[
+        bool,
+        flag(
+            "add a tensor `depth`, (height, width) float32: the distance of each pixel of `image` "
+            "along the camera's axis, in metres",
+            _META_WORLD,
+            "--camera-depth",
+        ),
+    ] = False
 
 
 class HiddenSettings(SettingsGroup):
@@ -237,7 +282,7 @@ class PlanSettings(
         Count | None,
         flag(
             "episodes that the agent plays at once (default 10, or as many as fit into a message; "
-            "MT up to 500; ML the meta-batch; online 1)",
+            "MT without a camera up to 500; ML the meta-batch; online 1)",
             PLAY,
         ),
     ] = None

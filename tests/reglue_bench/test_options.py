@@ -21,6 +21,9 @@ FILE = Path(options.__file__)
 ARGUMENTS = {"benchmark", "agent", "hidden", "poisons"}
 """Arguments of their own, and what only a bake-off and a rehearsal say."""
 
+ALSO_ACCEPTED = {"camera_size": "Sequence[int] | "}
+"""Types that a setting becomes what it is from."""
+
 OF_STARTED_AGENTS = {
     *AgentSettings.model_fields.keys() - {"label", "training_seed"},
     *SandboxSettings.model_fields,
@@ -61,7 +64,8 @@ def source() -> str:
 
 def keywords(names: Iterable[str]) -> str:
     hints = get_type_hints(Settings)
-    return "".join(f"    {name}: {accepted(hints[name])}\n" for name in names)
+    types = {name: ALSO_ACCEPTED.get(name, "") + accepted(hints[name]) for name in names}
+    return "".join(f"    {name}: {written}\n" for name, written in types.items())
 
 
 def accepted(hint: Any) -> str:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from env_adapters import SuiteName
 from env_adapters.environment_suite import EnvironmentSuite
 from env_adapters.metaworld import catalogue, task_set
+from env_adapters.metaworld.cameras import DEFAULT_SIZE
 from env_adapters.suites import META_WORLD as META_WORLD_FACTORY
 from env_adapters.suites import environments_like, is_known, suite_name
 from reglue.environments.world import Suite
@@ -120,7 +121,8 @@ class TaskSetSource(Source):
         tasks = task_set(self.name, settings.split)
         is_ml = tasks.family == "ML"
         privileged = {
-            "tasks": settings.reveal_tasks or (settings.one_hot and is_ml),
+            "tasks": settings.reveal_tasks
+            or (is_ml and bool(settings.one_hot or settings.instruction)),
             "goals": settings.goal_visible and is_ml,
         }
         changed = _metaworld_given(settings)
@@ -135,17 +137,20 @@ class TaskSetSource(Source):
             horizon=settings.episode_horizon,
             observation_dtype=settings.observation_dtype,
             reveal_tasks=settings.reveal_tasks,
+            **_pictures_and_words(settings),
         )
         suite = SuiteName(META_WORLD_FACTORY, config)
-        return facts_of(
-            suite,
-            suite.build(),
-            most_slots=_MOST_SLOTS,
-            slots_follow_episodes=True,
-            parameters={"split": tasks.split},
-            privileged=tuple(name for name, shown in privileged.items() if shown),
-            changed=changed,
-        )
+        with suite.opened() as made:
+            return facts_of(
+                suite,
+                made,
+                # Ten pictures take a second where the processor draws.
+                **({} if settings.camera else {"most_slots": _MOST_SLOTS}),
+                slots_follow_episodes=True,
+                parameters={"split": tasks.split},
+                privileged=tuple(name for name, shown in privileged.items() if shown),
+                changed=changed,
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +251,21 @@ def check_no_metaworld(settings: PlanSettings, *besides: str) -> None:
                 f"{setting(only)} is for Meta-World's benchmarks; give {settings.benchmark} its "
                 f"environment's own arguments by {setting('environment_args')}"
             )
+
+
+def _pictures_and_words(settings: PlanSettings) -> dict[str, Any]:
+    """Arguments of suites with pictures or instructions. Those of others do not name them, as in
+    plans from before there were any.
+    """
+    given = {
+        "instruction": settings.instruction,
+        "camera": settings.camera,
+        "camera_size": settings.camera_size,
+        "camera_depth": settings.camera_depth,
+    }
+    if settings.camera is not None and settings.camera_size is None:
+        given["camera_size"] = DEFAULT_SIZE
+    return {name: value for name, value in given.items() if value not in (None, False)}
 
 
 def _metaworld_given(settings: PlanSettings) -> dict[str, Any]:

@@ -351,5 +351,5 @@ def secret_order(plan: Plan) -> bytes:
 
 
 def shows_tasks(plan: Plan) -> bool:
-    """Whether its agents see which task they play, by a one-hot or by name."""
-    return bool(plan.parameters.get("one_hot") or plan.parameters.get("reveal_tasks"))
+    """Whether its agents see which task they play: by a one-hot, by name or by an instruction."""
+    return any(plan.parameters.get(name) for name in ("one_hot", "reveal_tasks", "instruction"))

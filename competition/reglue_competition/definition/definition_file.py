@@ -144,7 +144,7 @@ def _check_options(
                 wanted='"goals": Meta-World\'s own draws goals from a seed that agents can find, '
                 "and plays no paired episodes",
             )
-        if key == "reveal_tasks" and value and not whole.agents_see.tasks:
+        if key in ("reveal_tasks", "instruction") and value and not whole.agents_see.tasks:
             raise file.error(at, "it shows agents their task: set agents_see.tasks = true too")
 
 

@@ -157,7 +157,8 @@ def _plan_benchmark(
     if shows_tasks(plan) and not definition.agents_see.tasks:
         raise UsageError(
             f"{place}: shows agents which task they play, but agents_see.tasks is false: give "
-            "one_hot = false (or reveal_tasks = false) in its options, or agents_see.tasks = true"
+            "one_hot = false (or omit reveal_tasks and instruction) in its options, or "
+            "agents_see.tasks = true"
         )
     return PlannedBenchmark(entry, settings, plan)
 

@@ -205,8 +205,11 @@ def test_a_benchmarks_file_is_checked_too(tmp_path: Path, lines: str, words: str
     assert str(tmp_path / "mine.toml:") in str(told.value)
 
 
-def test_tasks_are_shown_where_agents_see_them(tmp_path: Path) -> None:
-    text = START.replace("slots = 4", "reveal_tasks = true")
+@pytest.mark.parametrize("option", ["reveal_tasks", "instruction"])
+def test_tasks_are_shown_where_agents_see_them(tmp_path: Path, option: str) -> None:
+    text = START.replace("slots = 4", f"{option} = true")
+    with raises(UsageError, option, "agents_see.tasks"):
+        read(tmp_path, text)
     assert read(tmp_path, f"{text}\n[agents_see]\ntasks = true").agents_see.tasks
 
 
