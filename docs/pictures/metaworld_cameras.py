@@ -1,6 +1,6 @@
 """Draws the picture of docs/how-to/metaworld.md: three cameras on two tasks.
 
-    python -m docs.pictures.cameras
+    python -m docs.pictures.metaworld_cameras
 
 It is drawn by `reglue.make`, as an agent sees it.
 """
@@ -23,17 +23,26 @@ CAMERAS = ("corner2", "topview", "behindGripper")
 SIZE, GAP = 112, 4  # pixels
 
 
+def seen(task: str, camera: str) -> Picture:
+    """The first picture of an episode."""
+    with closing(reglue.make(f"MT1:{task}", camera=camera, camera_size=(SIZE, SIZE))) as env:
+        picture: Picture = env.reset()[0]["image"]
+    return picture
+
+
+def place(row: int, column: int) -> tuple[slice, slice]:
+    """Rows and columns of a picture in the whole."""
+    top, left = row * (SIZE + GAP), column * (SIZE + GAP)
+    return slice(top, top + SIZE), slice(left, left + SIZE)
+
+
 def drawn() -> Picture:
     """A row for each task, and a column for each camera."""
-    high = len(TASKS) * (SIZE + GAP) - GAP
-    wide = len(CAMERAS) * (SIZE + GAP) - GAP
+    high, wide = (len(each) * (SIZE + GAP) - GAP for each in (TASKS, CAMERAS))
     whole = np.full((high, wide, 3), 255, np.uint8)
     for row, task in enumerate(TASKS):
         for column, camera in enumerate(CAMERAS):
-            name = f"MT1:{task}"
-            with closing(reglue.make(name, camera=camera, camera_size=(SIZE, SIZE))) as env:
-                top, left = row * (SIZE + GAP), column * (SIZE + GAP)
-                whole[top : top + SIZE, left : left + SIZE] = env.reset()[0]["image"]
+            whole[place(row, column)] = seen(task, camera)
     return whole
 
 
