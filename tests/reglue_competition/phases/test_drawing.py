@@ -176,6 +176,8 @@ def test_the_code_of_a_package_is_hashed_and_reglues_own_is_not(
 def test_agents_see_tasks_only_if_the_file_says_so(secrets: Secrets, tmp_path: Path) -> None:
     with raises(UsageError, "(MT1:reach-v3)", "agents_see.tasks", "one_hot = false"):
         drawn(secrets, tmp_path, options={"one_hot": True})
+    with raises(UsageError, "(MT1:reach-v3)", "agents_see.tasks", "instruction"):
+        drawn(secrets, tmp_path, options={"instruction": True})
     assert drawn(secrets, tmp_path, agents_see={"tasks": True}).plan.privileged == ("tasks",)
 
 
