@@ -10,7 +10,7 @@ from typing import Any
 from env_adapters.metaworld.library import mujoco
 from env_adapters.metaworld.simulator import Simulator
 from env_adapters.mujoco import MOST_PIXELS, IntegrationState, ModelRenderer, OffscreenContext
-from reglue.errors import BadArgument, UnknownName
+from reglue.errors import BadArgument, UnknownName, brief
 from reglue.spec import Array, Box, TensorSpec
 
 CAMERAS = ("topview", "corner", "corner2", "corner3", "corner4", "behindGripper", "gripperPOV")
@@ -58,7 +58,7 @@ def camera_view(
             raise BadArgument(got=f"{given} without a camera", wanted=f"camera, {_one_of()}")
         return None
     if camera not in CAMERAS:
-        raise UnknownName("camera", camera, CAMERAS)
+        raise UnknownName("camera", str(camera), CAMERAS)
     width, height = _pixels(DEFAULT_SIZE if size is None else size)
     return CameraView(camera, width, height, depth)
 
@@ -70,14 +70,19 @@ def size_text(size: str | Sequence[int]) -> str:
 
 def _pixels(size: str | Sequence[int]) -> tuple[int, int]:
     """Width and height."""
+    numbers: list[object] = []
     if isinstance(size, str):
-        match = _SIZE.fullmatch(size.strip())
-        numbers = [int(each) for each in match.groups()] if match else []
-    else:
-        numbers = [each for each in size if type(each) is int] if len(size) == 2 else []
-    if len(numbers) != 2 or not all(1 <= each <= MOST_PIXELS for each in numbers):
-        raise BadArgument(got=f"camera_size {size!r}", wanted=_WANTED)
-    return numbers[0], numbers[1]
+        found = _SIZE.fullmatch(size.strip())
+        numbers = [int(each) for each in found.groups()] if found else []
+    elif isinstance(size, Sequence):  # it may be a stranger's
+        numbers = list(size)
+    match numbers:
+        case [int(width), int(height)] if all(
+            type(each) is int and 1 <= each <= MOST_PIXELS for each in (width, height)
+        ):
+            return width, height
+        case _:
+            raise BadArgument(got=f"camera_size {brief(size)}", wanted=_WANTED)
 
 
 def _one_of() -> str:

@@ -26,7 +26,7 @@ from typing import Any, Literal, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from env_adapters.metaworld.cameras import size_text
+from env_adapters.metaworld.cameras import DEFAULT_SIZE, size_text
 from env_adapters.metaworld.library import is_verified, metaworld, warn_if_unverified
 from reglue.agents.metaworld import ALL_TASKS, MT10, MT25, MT50
 from reglue.errors import BadArgument, UnknownName, UsageError
@@ -118,8 +118,9 @@ class TaskSet:
 
         Raises UsageError for a seed out of range, and a `camera_size` that is none.
         """
-        if arguments.get("camera_size") is not None:  # one form of it, as it is hashed
-            arguments["camera_size"] = size_text(arguments["camera_size"])
+        size = arguments.get("camera_size")
+        if size is not None or arguments.get("camera") is not None:  # one form, as it is hashed
+            arguments["camera_size"] = size_text(DEFAULT_SIZE if size is None else size)
         goals = draw_goals(self, seed, progress, key=key)
         listed = {task: [list(goal) for goal in of] for task, of in goals.items()}
         return {"goals": listed, "goal_visible": self.goal_visible, **arguments}

@@ -89,6 +89,8 @@ def test_environment_arguments_make_the_same_suite() -> None:
     plan = planned(f"online:{REACH}", environment_args=arguments)
     assert plan.parameters["camera_size"] == "32x24"
     assert planned(f"online:{REACH}", environment_args={"seed": 0}).sha256 != plan.sha256
+    without = planned(f"online:{REACH}", environment_args={"camera": "corner2"})
+    assert without.parameters["camera_size"] == "84x84"
 
 
 def test_with_a_camera_a_benchmark_has_ten_slots() -> None:

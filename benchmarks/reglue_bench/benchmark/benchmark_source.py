@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 from env_adapters import SuiteName
 from env_adapters.environment_suite import EnvironmentSuite
 from env_adapters.metaworld import catalogue, task_set
-from env_adapters.metaworld.cameras import DEFAULT_SIZE
 from env_adapters.suites import META_WORLD as META_WORLD_FACTORY
 from env_adapters.suites import environments_like, is_known, suite_name
 from reglue.environments.world import Suite
@@ -257,14 +256,8 @@ def _pictures_and_words(settings: PlanSettings) -> dict[str, Any]:
     """Arguments of suites with pictures or instructions. Those of others do not name them, as in
     plans from before there were any.
     """
-    given = {
-        "instruction": settings.instruction,
-        "camera": settings.camera,
-        "camera_size": settings.camera_size,
-        "camera_depth": settings.camera_depth,
-    }
-    if settings.camera is not None and settings.camera_size is None:
-        given["camera_size"] = DEFAULT_SIZE
+    names = ("instruction", "camera", "camera_size", "camera_depth")
+    given = {name: getattr(settings, name) for name in names}
     return {name: value for name, value in given.items() if value not in (None, False)}
 
 

@@ -12,7 +12,7 @@ from env_adapters.metaworld import MetaWorld
 from env_adapters.metaworld.cameras import CAMERAS, UPSIDE_DOWN, CameraView, camera_view, size_text
 from env_adapters.metaworld.library import metaworld, mujoco
 from env_adapters.metaworld.shared_env import Models
-from reglue.errors import BadArgument, UnknownName
+from reglue.errors import BadArgument, UnknownName, brief
 from tests.error_facts import raises
 from tests.programs import run_python
 
@@ -76,11 +76,11 @@ def test_a_size_is_width_and_height(size: Any) -> None:
     "size",
     [
         *("84", "84x", "0x84", "84x1025", "-1x84", "1e3x84", f"{9**30}x84"),
-        *((84,), (84, 84, 3), (), (84.0, 84), (True, 84), (2**40, 1)),
+        *((84,), (84, 84, 3), (), (84.0, 84), (True, 84), (2**40, 1), (84, 84, 8.4), 84, {}),
     ],
 )
 def test_a_size_out_of_range_is_refused_before_memory_is_allocated(size: Any) -> None:
-    with raises(BadArgument, f"camera_size {size!r}", "1", "1024"):
+    with raises(BadArgument, f"camera_size {brief(size)}", "1", "1024"):
         MetaWorld(goals=REACH, goal_visible=True, camera="corner2", camera_size=size)
 
 
