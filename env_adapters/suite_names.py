@@ -14,7 +14,8 @@ from env_adapters.argument_checks import RENDER_KEYWORDS
 from env_adapters.disk_cache import keep_cache_folder
 from env_adapters.environment_suite import EnvironmentSuite
 from env_adapters.given_environment import made_by, played_by
-from reglue.environments.environment import Environment, Worlds
+from reglue.environments.environment import Environment
+from reglue.environments.slot_worlds import Worlds
 from reglue.environments.world import Suite, close_suite
 from reglue.errors import (
     BadArgument,

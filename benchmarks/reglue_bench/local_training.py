@@ -24,7 +24,8 @@ from glue_server.episodes.loop import EpisodeLoop, Spent
 from glue_server.episodes.recording import EpisodeRecording
 from glue_server.processes.interrupts import uninterrupted
 from glue_server.timeouts import Timeouts
-from reglue.environments.environment import Environment, Worlds
+from reglue.environments.environment import Environment
+from reglue.environments.slot_worlds import Worlds
 from reglue.environments.world import Rendered
 from reglue.errors import (
     AgentAbandoned,

@@ -11,8 +11,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from glue_server.processes.interrupts import raise_stop
-from reglue.environments.environment import Environment, Worlds, fault_text
+from reglue.environments.environment import Environment, fault_text
 from reglue.environments.environment_dispatch import environment_hello, play_environment
+from reglue.environments.slot_worlds import Worlds
 from reglue.errors import BadReply, EnvironmentFault
 from reglue.messages.agent_messages import Cleanup, RoutineDone, TextMessage
 from reglue.messages.environment_messages import (

@@ -34,8 +34,9 @@ from glue_server.environment.workers import SharedArrays
 from glue_server.processes.child import Channel, inherited_channel
 from glue_server.processes.crash_reports import crashes_reported
 from glue_server.processes.message_codec import unexpected
-from reglue.environments.environment import Environment, Worlds, fault_text
+from reglue.environments.environment import Environment, fault_text
 from reglue.environments.environment_dispatch import play_environment
+from reglue.environments.slot_worlds import Worlds
 from reglue.environments.validation import conforming_spec
 from reglue.errors import BadReply, UsageError
 from reglue.messages.agent_messages import Fault

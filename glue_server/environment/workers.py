@@ -22,7 +22,7 @@ from glue_server.environment.worker_pool import WorkerPool
 from glue_server.environment.worker_process import Worker, WorkerFaults, WorkerProcess
 from glue_server.processes.readable import readable
 from glue_server.timeouts import Timeouts
-from reglue.environments.environment import Worlds
+from reglue.environments.slot_worlds import Worlds
 from reglue.errors import BadReply, EnvironmentFault, NotSupported
 from reglue.messages.agent_messages import Cleanup, Fault, Refusal, RoutineDone, TextMessage
 from reglue.messages.environment_messages import (

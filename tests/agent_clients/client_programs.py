@@ -19,7 +19,7 @@ import pytest
 
 from glue_server.rpc import GlueServer
 from reglue.client import connect
-from reglue.environments.environment import Worlds
+from reglue.environments.slot_worlds import Worlds
 from reglue.experiments.experiment import Experiment
 from reglue.messages.environment_messages import EnvironmentInit, EnvironmentReady
 from reglue_bench import evaluate

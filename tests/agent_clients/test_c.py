@@ -17,7 +17,7 @@ from env_adapters.classic.gridworld import GridWorld
 from glue_server.rpc import GlueServer
 from reglue import Agent, Cell, Discrete, Phase, TaskSpec, TensorSpec
 from reglue.client import connect
-from reglue.environments.environment import Worlds
+from reglue.environments.slot_worlds import Worlds
 from reglue.errors import BadReply
 from reglue.examples.tabular_q import TabularQ
 from reglue.experiments.experiment import Experiment

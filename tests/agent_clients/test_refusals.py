@@ -17,7 +17,7 @@ from glue_server import Glue
 from reglue.agents.agent import Agent
 from reglue.client import connect
 from reglue.conformance.experiment_under_test import ConformanceExperiment
-from reglue.environments.environment import Worlds
+from reglue.environments.slot_worlds import Worlds
 from reglue.messages.agent_messages import Turn
 from reglue.spec import TaskSpec
 from tests.agent_clients.client_programs import LANGUAGES, conformance_program, run

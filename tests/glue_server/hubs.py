@@ -11,7 +11,7 @@ from typing import Any
 from glue_server.peers.hub import ROLES, Hub
 from glue_server.rpc import GlueServer
 from glue_server.timeouts import Timeouts
-from reglue.environments.environment import Worlds
+from reglue.environments.slot_worlds import Worlds
 from tests.glue_server.playing import SOLVED
 from tests.worlds import Corridor
 

@@ -22,7 +22,7 @@ from glue_server import (
     WorkersPort,
 )
 from reglue import Agent, Ends, Phase, Starts, Steps, TaskSpec
-from reglue.environments.environment import Worlds
+from reglue.environments.slot_worlds import Worlds
 from reglue.messages.environment_messages import (
     EnvironmentCall,
     EnvironmentInit,

@@ -12,7 +12,7 @@ import pytest
 
 from glue_server.rpc import GlueServer
 from reglue import connect
-from reglue.environments.environment import Worlds
+from reglue.environments.slot_worlds import Worlds
 from reglue.errors import (
     BadArgument,
     NotAnAgent,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from env_adapters.classic.mountain_car import MountainCar
-from reglue.environments.environment import Worlds
+from reglue.environments.slot_worlds import Worlds
 from reglue.messages.environment_messages import Play, Played
 from tests.cheats.cheat_world import Breakable
 from tests.reglue_bench.bench_worlds import Fragile, Treadmill

@@ -11,7 +11,7 @@ import pytest
 
 import reglue
 from env_adapters.composed import Composed
-from reglue.environments.environment import Worlds
+from reglue.environments.slot_worlds import Worlds
 from reglue_bench.local_training import spec
 from tests.reglue_bench.many_slots import Hall
 

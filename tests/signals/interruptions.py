@@ -16,7 +16,7 @@ import numpy as np
 
 from glue_server.rpc import GlueServer
 from reglue import Agent, Experiment, Turn, connect
-from reglue.environments.environment import Worlds
+from reglue.environments.slot_worlds import Worlds
 from reglue.errors import AgentFault, EnvironmentFault
 from reglue.messages.environment_messages import Play, Played
 from reglue.net.join_string import Transport

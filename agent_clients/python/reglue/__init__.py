@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from reglue.agents.model_agent import ModelAgent
     from reglue.agents.torch_policy import TorchPolicy
     from reglue.client import connect
-    from reglue.environments.environment import Earned, Environment, Worlds
+    from reglue.environments.environment import Earned, Environment
+    from reglue.environments.slot_worlds import Worlds
     from reglue.environments.world import Step, Suite, World
     from reglue.experiments.experiment import Experiment
     from reglue.gymnasium.make import make as make
@@ -92,7 +93,7 @@ else:
         "TorchPolicy": "reglue.agents.torch_policy",
         "Turn": "reglue.messages.agent_messages",
         "World": "reglue.environments.world",
-        "Worlds": "reglue.environments.environment",
+        "Worlds": "reglue.environments.slot_worlds",
         "connect": "reglue.client",
     }
 

@@ -10,7 +10,7 @@ from env_adapters.suites import META_WORLD
 from glue_server import EnvironmentCalls, EnvironmentPort, LocalEnvironmentPort, WorkersPort
 from glue_server.environment.moving_port import MovingPort, WorkersPay
 from glue_server.timeouts import Timeouts
-from reglue.environments.environment import Worlds
+from reglue.environments.slot_worlds import Worlds
 from reglue_bench.plans.keys import PUBLIC
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import PROCEDURES

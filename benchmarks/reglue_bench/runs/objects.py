@@ -20,7 +20,8 @@ from glue_server.processes.interrupts import (
     raising_interrupts,
     uninterrupted,
 )
-from reglue.environments.environment import Environment, Worlds
+from reglue.environments.environment import Environment
+from reglue.environments.slot_worlds import Worlds
 from reglue.errors import UsageError, brief, error_text
 from reglue_bench.benchmark.benchmark import make_plan
 from reglue_bench.benchmark.declared import WAIT, Declared

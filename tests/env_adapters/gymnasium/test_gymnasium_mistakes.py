@@ -14,7 +14,7 @@ from gymnasium import spaces
 from env_adapters import Cell
 from env_adapters.gymnasium.gymnasium_suite import suite_of
 from glue_server import LocalEnvironmentPort
-from reglue.environments.environment import Worlds
+from reglue.environments.slot_worlds import Worlds
 from reglue.messages.agent_messages import Phase
 from reglue.messages.environment_messages import Play, Played
 from tests.glue_server.playing import calls_of

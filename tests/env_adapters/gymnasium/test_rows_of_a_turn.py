@@ -20,7 +20,7 @@ import reglue
 from env_adapters import Cell
 from env_adapters.gymnasium import Gymnasium
 from env_adapters.gymnasium.gymnasium_suite import OneEnvironment, suite_of
-from reglue.environments.environment import RowWorld, Worlds
+from reglue.environments.slot_worlds import RowWorld, Worlds
 from reglue.environments.world import Step, Suite, World
 from reglue.messages.agent_messages import Phase
 from reglue.messages.environment_messages import Play, Played

@@ -12,7 +12,8 @@ import pytest
 from env_adapters import Cell, Step
 from glue_server import EnvironmentCalls, LocalEnvironmentPort
 from reglue import TaskSpec, TensorSpec
-from reglue.environments.environment import Earned, Environment, Worlds
+from reglue.environments.environment import Earned, Environment
+from reglue.environments.slot_worlds import Worlds
 from reglue.errors import EnvironmentFault
 from reglue.messages.agent_messages import Phase, TextMessage
 from reglue.messages.environment_messages import (

@@ -13,7 +13,7 @@ from env_adapters import SuiteName
 from glue_server import LocalEnvironmentPort, Outcome, WorkersPort
 from glue_server.environment.moving_port import LOOK_S, MovingPort, WorkersPay
 from reglue import Phase
-from reglue.environments.environment import Worlds
+from reglue.environments.slot_worlds import Worlds
 from reglue.errors import UsageError
 from reglue.messages.environment_messages import (
     EnvironmentCall,

@@ -12,7 +12,7 @@ from env_adapters import SuiteName
 from glue_server import Outcome
 from glue_server.environment.environment_port import LocalEnvironmentPort
 from glue_server.processes.interrupts import CLOSING_S, uninterrupted
-from reglue.environments.environment import Worlds
+from reglue.environments.slot_worlds import Worlds
 from reglue.errors import EnvironmentTimeout, NotSupported, UsageError
 from reglue.messages.agent_messages import Cleanup, RoutineDone
 from reglue.messages.environment_messages import (

@@ -9,7 +9,7 @@ import pytest
 
 from glue_server import EnvironmentCalls, LocalEnvironmentPort
 from glue_server.environment.returning import ReturningPort
-from reglue.environments.environment import Worlds
+from reglue.environments.slot_worlds import Worlds
 from reglue.errors import EnvironmentFault
 from reglue.messages.environment_messages import Play
 from tests.glue_server.playing import SOLVED, calls_of, cell, corridor_pool

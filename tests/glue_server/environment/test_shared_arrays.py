@@ -13,7 +13,7 @@ import pytest
 
 from glue_server.environment.worker_pool import new_memory
 from glue_server.environment.workers import SharedArrays
-from reglue.environments.environment import Worlds
+from reglue.environments.slot_worlds import Worlds
 from reglue.environments.world import Step
 from reglue.errors import IllegalAction
 from reglue.messages.agent_messages import Phase

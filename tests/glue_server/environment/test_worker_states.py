@@ -12,7 +12,7 @@ from env_adapters.suites import suite_name
 from glue_server import EnvironmentCalls, LocalEnvironmentPort
 from glue_server.environment.moving_port import MovingPort
 from reglue import Phase
-from reglue.environments.environment import Worlds
+from reglue.environments.slot_worlds import Worlds
 from reglue.errors import OutOfOrder, UnknownKey
 from reglue.messages.agent_messages import RoutineDone
 from reglue.messages.environment_messages import (

@@ -6,7 +6,7 @@ from typing import Any
 
 from glue_server import EpisodeRunner, LocalEnvironmentPort, LocalPort
 from reglue import Phase, Turn
-from reglue.environments.environment import Worlds
+from reglue.environments.slot_worlds import Worlds
 from reglue.errors import AgentFault
 from reglue.messages.environment_messages import EnvironmentCall, Play
 from tests.error_facts import raises

@@ -17,7 +17,8 @@ from glue_server.processes.interrupts import uninterrupted
 from glue_server.rpc import GlueServer
 from glue_server.timeouts import Timeouts
 from reglue.agents.agent import Agent
-from reglue.environments.environment import Environment, Worlds
+from reglue.environments.environment import Environment
+from reglue.environments.slot_worlds import Worlds
 from reglue.errors import (
     AgentFault,
     EnvironmentFault,

@@ -14,7 +14,7 @@ import reglue
 from env_adapters import Cell, SuiteName
 from glue_server import LocalEnvironmentPort, LocalPort
 from glue_server.conformance.conformance_tasks import PLAIN
-from reglue.environments.environment import Worlds
+from reglue.environments.slot_worlds import Worlds
 from reglue.messages.agent_messages import AgentInit, Phase
 from reglue.messages.environment_messages import EnvironmentInit, Play
 from reglue.spec import TaskSpec

@@ -19,7 +19,7 @@ from glue_server.environment.workers import SharedArrays
 from glue_server.rpc import GlueServer
 from glue_server.rpc.peer_codecs import AgentCodec
 from reglue import Experiment
-from reglue.environments.environment import Worlds
+from reglue.environments.slot_worlds import Worlds
 from reglue.environments.world import Step
 from reglue.messages.agent_messages import UNLIMITED, AgentInit, Numbered, Phase, Turn
 from reglue.messages.environment_messages import Cell, Play

@@ -17,7 +17,7 @@ from glue_server.rpc import GlueServer
 from glue_server.rpc.peer_codecs import AgentCodec
 from glue_server.rpc.stream_port import StreamPort
 from reglue import Agent, Experiment, Phase, Turn, connect
-from reglue.environments.environment import Worlds
+from reglue.environments.slot_worlds import Worlds
 from reglue.errors import AgentDisconnected, SessionLost, WrongToken
 from reglue.messages.agent_messages import AgentInit, RoutineDone, TextMessage
 from reglue.messages.environment_messages import (

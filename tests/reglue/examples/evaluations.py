@@ -15,7 +15,7 @@ import pytest
 from env_adapters.suites import suite_name
 from reglue.agents.agent import Agent
 from reglue.client import connect
-from reglue.environments.environment import Worlds
+from reglue.environments.slot_worlds import Worlds
 from reglue.examples.expert import ExpertAgent
 from reglue.examples.reach_adapt import ReachAdapt
 from reglue.messages.environment_messages import Play, Played

@@ -22,7 +22,7 @@ from glue_server import (
     Timeouts,
 )
 from glue_server.rpc import GlueServer
-from reglue.environments.environment import Worlds
+from reglue.environments.slot_worlds import Worlds
 from reglue.errors import AgentFault
 from reglue.messages.agent_messages import Phase
 from tests.glue_server.rpc.peers import seated

@@ -133,7 +133,7 @@ def test_each_call_of_a_benchmark_program_and_of_its_environment_is_traced(tmp_p
 
 WORLD = """
 from reglue import connect
-from reglue.environments.environment import Worlds
+from reglue.environments.slot_worlds import Worlds
 from tests.glue_server.playing import SOLVED
 from tests.worlds import Corridor
 connect(Worlds(Corridor(solved=SOLVED)))

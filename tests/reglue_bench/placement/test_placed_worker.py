@@ -17,7 +17,7 @@ from glue_server.processes.child import Channel
 from glue_server.processes.message_codec import UnknownMessage, encoded
 from glue_server.rpc import GlueServer
 from reglue import Phase, connect
-from reglue.environments.environment import Worlds
+from reglue.environments.slot_worlds import Worlds
 from reglue.messages.environment_messages import Play
 from reglue_bench.engines.shard import Died, Farewell, Say
 from reglue_bench.placement.placed_worker import (

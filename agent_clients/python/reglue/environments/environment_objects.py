@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from reglue.agents.agent import Agent
-from reglue.environments.environment import Environment, Worlds
+from reglue.environments.environment import Environment
+from reglue.environments.slot_worlds import Worlds
 from reglue.environments.world import Suite
 from reglue.errors import NotAnEnvironment
 from reglue.signatures import check_routines

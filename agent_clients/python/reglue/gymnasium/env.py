@@ -10,8 +10,9 @@ import gymnasium
 import numpy as np
 
 from reglue.errors import BadArgument, NotCopied, OutOfOrder
-from reglue.gymnasium.stepped_session import SteppedSession, TurnResult
+from reglue.gymnasium.stepped_session import SteppedSession
 from reglue.gymnasium.tensor_spaces import ActionRows, value_of
+from reglue.gymnasium.turn_result import TurnResult
 from reglue.messages.agent_messages import Budget, Phase
 from reglue.spaces import space_of
 from reglue.spec import Array, TaskSpec

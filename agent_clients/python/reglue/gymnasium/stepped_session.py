@@ -9,7 +9,6 @@ there is no episode.
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -20,9 +19,9 @@ from reglue.agents.adaptation import agent_of
 from reglue.agents.agent import Agent, play, visible_goals
 from reglue.agents.model_agent import ModelAgent
 from reglue.errors import BadArgument, OutOfOrder, SessionLost, TrainingOver, error_text
+from reglue.gymnasium.turn_result import Mask, TurnResult, mask_of, unless_empty
 from reglue.messages.agent_messages import (
     UNLIMITED,
-    ActionFlag,
     Actions,
     AgentInit,
     Call,
@@ -44,30 +43,7 @@ Calls: TypeAlias = Generator[Numbered, "Reply | None", str]
 
 # Numbers: NumPy looks for arrays in a member of an Enum.
 _TERMINATED, _TRUNCATED, _VOID = map(int, EndKind)
-_DEFAULTED, _CLIPPED = map(int, ActionFlag)
 _TRAIN = Phase.TRAIN
-
-Mask: TypeAlias = npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True, slots=True)
-class TurnResult:
-    """The results of a turn for each slot, (S,) each."""
-
-    rewards: npt.NDArray[np.float64]
-    terminated: Mask
-    truncated: Mask  # also if an environment failed, or the glue cut the episode off
-    started: Mask  # a start waits that was not there before
-    clipped: Mask | None = None  # the action before lay out of its bounds; None: nowhere
-    defaulted: Mask | None = None  # the glue played a default
-    void: Mask | None = None  # the environment failed
-    cut_off: Mask | None = None  # the glue began another episode, or another phase
-    is_plain: bool = False  # all slots stepped, and no flag above is set
-
-    @property
-    def ended(self) -> Mask:
-        """The slots whose episode is over."""
-        return self.terminated | self.truncated
 
 
 class LocalGlue(Protocol):
@@ -322,8 +298,7 @@ class SteppedSession:
         terminated, truncated = self._masks(2)
         rewards = self._in_place(turn.rewards)
         result = TurnResult(rewards, terminated, truncated, self._nobody, is_plain=True)
-        flags = turn.steps.flags
-        return _flagged(result, turn.steps.slots, flags) if any(flags.tobytes()) else result
+        return result.flagged(turn.steps.slots, turn.steps.flags)
 
     def _are_all(self, stepped: Slots) -> bool:
         """Whether all slots have stepped; from then on `_places` is the order of their rows.
@@ -356,13 +331,13 @@ class SteppedSession:
             terminated[ends] = turn.ends.kinds == _TERMINATED
             truncated[ends] = turn.ends.kinds >= _TRUNCATED
             if _VOID in turn.ends.kinds.tobytes():
-                void = _at(ends, turn.ends.kinds == _VOID, self.spec.slots)
+                void = mask_of(ends, turn.ends.kinds == _VOID, self.spec.slots)
         over = terminated | truncated
         cut_off: Mask | None = None
         if len(turn.starts):
             started[turn.starts.slots] = True
             started &= ~held
-            cut_off = _some(started & self.acts & ~(abandoned | over))
+            cut_off = unless_empty(started & self.acts & ~(abandoned | over))
         if cut_off is not None:
             self._keep_finals(cut_off)
             truncated |= cut_off
@@ -373,8 +348,7 @@ class SteppedSession:
         if 1 in started.tobytes():
             self._keep_starts(turn, started)
         result = TurnResult(rewards, terminated, truncated, started, void=void, cut_off=cut_off)
-        flags = turn.steps.flags
-        return _flagged(result, steps, flags) if any(flags.tobytes()) else result
+        return result.flagged(steps, turn.steps.flags)
 
     def _cut_off(self) -> TurnResult:
         """The results if no turn comes: all episodes are over."""
@@ -384,7 +358,7 @@ class SteppedSession:
             mask[:] = False
         terminated, started = self._masks(2)
         rewards = np.zeros(len(cut_off))
-        return TurnResult(rewards, terminated, cut_off, started, cut_off=_some(cut_off))
+        return TurnResult(rewards, terminated, cut_off, started, cut_off=unless_empty(cut_off))
 
     def _masks(self, count: int) -> npt.NDArray[np.bool_]:
         """Masks in which no slot is set, (count, S)."""
@@ -475,22 +449,3 @@ def _player(policy: object, spec: TaskSpec) -> Agent:
     if isinstance(agent, ModelAgent):  # makes room for the states of episodes
         agent.agent_init(spec)
     return agent
-
-
-def _flagged(result: TurnResult, slots: Slots, flags: Array) -> TurnResult:
-    """`result` with the ActionFlag bits of its steps, a row for each of `slots`."""
-    clipped, defaulted = (
-        _some(_at(slots, flags & bit != 0, len(result.rewards))) for bit in (_CLIPPED, _DEFAULTED)
-    )
-    return replace(result, clipped=clipped, defaulted=defaulted, is_plain=False)
-
-
-def _at(slots: Slots, flags: Mask, count: int) -> Mask:
-    """The flags of some slots, as a mask over all of them."""
-    mask = np.zeros(count, np.bool_)
-    mask[slots] = flags
-    return mask
-
-
-def _some(mask: Mask) -> Mask | None:
-    return mask if 1 in mask.tobytes() else None

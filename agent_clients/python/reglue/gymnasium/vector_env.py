@@ -13,8 +13,9 @@ from gymnasium.vector.utils import batch_space
 
 from reglue.errors import BadArgument, OutOfOrder
 from reglue.gymnasium.env import drawing_metadata, reduced
-from reglue.gymnasium.stepped_session import Mask, SteppedSession, TurnResult
+from reglue.gymnasium.stepped_session import SteppedSession
 from reglue.gymnasium.tensor_spaces import ActionRows, value_of
+from reglue.gymnasium.turn_result import Mask, TurnResult
 from reglue.messages.agent_messages import Budget, Phase
 from reglue.spaces import space_of
 from reglue.spec import TaskSpec

@@ -11,7 +11,7 @@ from typing import Any
 from reglue.bridges.rl_glue.abstract_types import RowLayout
 from reglue.bridges.rl_glue.legacy_frames import MOST_TEXT, Code, text_bytes, text_of
 from reglue.bridges.rl_glue.legacy_program import Kind, LegacyProgram, Place
-from reglue.environments.environment import Worlds
+from reglue.environments.slot_worlds import Worlds
 from reglue.environments.world import Step
 from reglue.errors import BadReply, EnvironmentFault, SpecError
 from reglue.messages.environment_messages import Cell
