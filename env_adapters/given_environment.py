@@ -80,7 +80,7 @@ def played_by(made: object, make: object, arguments: Mapping[str, Any]) -> Envir
     Raises NotAnEnvironment.
     """
     from env_adapters.gymnasium.vector_batch import batch_of  # as above
-    from env_adapters.jax_batch import jax_batch_of
+    from env_adapters.jax.jax_batch import jax_batch_of
 
     return batch_of(made, arguments, make) or jax_batch_of(made, {}) or environment_of(made)
 

@@ -23,7 +23,7 @@ from reglue.errors import CannotLoad, MissingExtra, UnknownName
 from reglue.tools.loading import find, without_class
 
 _GYMNASIUM = "env_adapters.gymnasium:Gymnasium"
-_GYMNAX = "env_adapters.gymnax_library:gymnax"
+_GYMNAX = "env_adapters.jax.gymnax_library:gymnax"
 _DM_ENV_RPC = "reglue.bridges.dm_env_rpc.rpc_environment:DmEnvRpc"
 SCHEDULE = "env_adapters.curricula.suite:Schedule"
 META_WORLD = "env_adapters.metaworld:MetaWorld"

@@ -28,7 +28,7 @@ from glue_server.host_settings import (
     read,
     token_flag,
 )
-from glue_server.processes.sandbox import SandboxName
+from glue_server.processes.sandboxes.sandbox import SandboxName
 from glue_server.routines.secret import check_secret
 from glue_server.timeouts import Timeouts
 from reglue.errors import setting

@@ -18,9 +18,9 @@ from typing import Any, Generic, Protocol, TypeVar, cast
 from glue_server.agent.agent_port import AgentPort, LocalPort
 from glue_server.environment.environment_port import EnvironmentPort
 from glue_server.processes.interrupts import hurried, next_look_s
-from glue_server.processes.launch import USUAL, Launch, Limits, Told, Used
 from glue_server.processes.program import ProgramProcess, agent_environment
-from glue_server.processes.sandbox import SandboxName, choose_sandbox
+from glue_server.processes.sandboxes.launch import USUAL, Launch, Limits, Told, Used
+from glue_server.processes.sandboxes.sandbox import SandboxName, choose_sandbox
 from reglue.agents.adaptation import agent_of
 from reglue.errors import (
     AgentDisconnected,

@@ -25,7 +25,7 @@ from reglue_bench.runs.observer import NullObserver
 from reglue_bench.settings import Settings
 from reglue_competition.phase_admission import admission
 from reglue_competition.phases import Secrets, plan_phase
-from tests.env_adapters.jax_pole import Pole as JaxPole
+from tests.env_adapters.jax.jax_pole import Pole as JaxPole
 from tests.error_facts import raises
 from tests.reglue_bench import many_slots
 from tests.reglue_bench.bakeoffs import bake, write
@@ -38,7 +38,7 @@ EXACT = {
     "a class of reglue.Environment": f"{HERE}:Walkers",
     "a function that makes one": f"{HERE}:herd",
     "a VectorEnv": f"{HERE}:poles",
-    "JAX": "tests.env_adapters.jax_pole:Pole",
+    "JAX": "tests.env_adapters.jax.jax_pole:Pole",
     "a gymnasium.Env": f"{HERE}:Pole",
 }
 MAKERS = [Walkers, many_slots.herd, many_slots.poles, JaxPole, many_slots.Pole]

@@ -148,19 +148,19 @@ PROMISES: list[tuple[float, str, str, Place]] = [
         4 * 2**30,
         SECURITY,
         "/tmp and /dev/shm (4 GiB each)",
-        "glue_server.processes.bubblewrap:TEMPORARY_BYTES",
+        "glue_server.processes.sandboxes.bubblewrap:TEMPORARY_BYTES",
     ),
     (
         1024,
         SECURITY,
         "limit processes (1,024)",
-        lambda: resolve_name("glue_server.processes.launch:USUAL").processes,
+        lambda: resolve_name("glue_server.processes.sandboxes.launch:USUAL").processes,
     ),
     (
         8 * 2**30,
         SECURITY,
         "memory (8 GiB:",
-        lambda: resolve_name("glue_server.processes.launch:USUAL").memory_bytes,
+        lambda: resolve_name("glue_server.processes.sandboxes.launch:USUAL").memory_bytes,
     ),
     # Competitions.
     (5, SECURITY, "five appeals a day", f"{STORE}.appeals:MOST_A_DAY"),

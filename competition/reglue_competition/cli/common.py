@@ -61,7 +61,7 @@ CertificateFile: TypeAlias = Annotated[
 
 def warn_of_engine(folder: CompetitionFolder) -> None:
     """Say so if phases take images or projects, and those cannot be played here."""
-    from glue_server.processes.container import lacks_engine
+    from glue_server.processes.sandboxes.container import lacks_engine
     from reglue_competition.images import image_digest
 
     phases = [each.name for each in folder.definition.phases if each.agents != "remote"]

@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from glue_server.processes.container import container_engine
+from glue_server.processes.sandboxes.container import container_engine
 from reglue.errors import UsageError, printable
 
 log = logging.getLogger("reglue")

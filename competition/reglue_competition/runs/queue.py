@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias, assert_never
 
 from glue_server.processes.child import end_together
-from glue_server.processes.launch import Used
+from glue_server.processes.sandboxes.launch import Used
 from glue_server.rpc.gateways.agent_gateway import AgentGateway
 from reglue.errors import StoreFailed, UsageError
 from reglue.retrying import Backoff

@@ -12,8 +12,8 @@ from queue import Empty, SimpleQueue
 from typing import Any, Literal, TypeAlias
 
 from glue_server.processes.child import Child
-from glue_server.processes.launch import Used
 from glue_server.processes.message_codec import Codec
+from glue_server.processes.sandboxes.launch import Used
 from reglue.net.join_string import JoinString, join_string
 
 

@@ -21,10 +21,10 @@ from typing import NoReturn
 from glue_server import Outcome
 from glue_server.peers.hosts import ListenOptions, Program, ServedAgent, join_command
 from glue_server.processes.child import Channel, Parent, ParentGone, inherited_channel
-from glue_server.processes.container import lacks_engine
 from glue_server.processes.interrupts import is_stopping, stop_play
-from glue_server.processes.launch import Limits
 from glue_server.processes.message_codec import unexpected
+from glue_server.processes.sandboxes.container import lacks_engine
+from glue_server.processes.sandboxes.launch import Limits
 from glue_server.rpc import GlueServer
 from reglue.errors import (
     AgentFault,

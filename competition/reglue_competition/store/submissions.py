@@ -10,7 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from glue_server.processes.launch import Used
+from glue_server.processes.sandboxes.launch import Used
 from reglue.errors import (
     BadArgument,
     EntryRefused,

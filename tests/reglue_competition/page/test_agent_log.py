@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from glue_server.processes.launch import Used
+from glue_server.processes.sandboxes.launch import Used
 from reglue_competition.page.views.agent_log import MOST_BYTES
 from reglue_competition.store import SCORED, Store
 from tests.reglue_competition.competitions import definition, phase

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from env_adapters.jax_program import JaxProgram
+from env_adapters.jax.jax_program import JaxProgram
 from reglue.environments.environment import Earned, Environment
 from reglue.errors import MissingExtra, NotAnEnvironment, brief
 from reglue.messages.environment_messages import Cell, Slots, index_of

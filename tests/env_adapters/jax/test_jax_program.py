@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 
 import reglue
-from env_adapters import jax_program
-from env_adapters.jax_program import JaxProgram
-from tests.env_adapters.jax_pole import Pole
+from env_adapters.jax import jax_program
+from env_adapters.jax.jax_program import JaxProgram
+from tests.env_adapters.jax.jax_pole import Pole
 
 
 def compiled() -> int:

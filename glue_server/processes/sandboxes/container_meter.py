@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Self
 
-from glue_server.processes.launch import Used
+from glue_server.processes.sandboxes.launch import Used
 
 _EVERY_S = 0.5  # its groups are gone with its last process
 _GROUPS = Path("/sys/fs/cgroup")

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from glue_server.processes.launch import Launch, Limits
-from glue_server.processes.sandbox import Bubblewrap, choose_sandbox
+from glue_server.processes.sandboxes.launch import Launch, Limits
+from glue_server.processes.sandboxes.sandbox import Bubblewrap, choose_sandbox
 from glue_server.rpc.tls.authority import private_authority
 from reglue.errors import ContainerEngineFailed, UsageError
 from reglue.net.join_string import JoinString, join_string

@@ -11,11 +11,11 @@ import jax.numpy as jnp
 import pytest
 
 import reglue
-from env_adapters.jax_batch import JaxBatch
+from env_adapters.jax.jax_batch import JaxBatch
 from env_adapters.slot_checks import check_slots
 from reglue.errors import EnvironmentFault, MissingExtra
 from tests.env_adapters.gymnasium.test_vector_batch import InParts, Leaner
-from tests.env_adapters.jax_pole import Pole, Slide
+from tests.env_adapters.jax.jax_pole import Pole, Slide
 
 
 def rows(environment: object, agent: object, slots: int) -> Any:

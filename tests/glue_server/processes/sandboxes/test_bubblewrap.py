@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from glue_server.processes.bubblewrap import bubblewrap_words
-from glue_server.processes.launch import Launch
-from glue_server.processes.needed_paths import needed_paths
 from glue_server.processes.program import agent_environment
-from glue_server.processes.sandbox import Bubblewrap
+from glue_server.processes.sandboxes.bubblewrap import bubblewrap_words
+from glue_server.processes.sandboxes.launch import Launch
+from glue_server.processes.sandboxes.needed_paths import needed_paths
+from glue_server.processes.sandboxes.sandbox import Bubblewrap
 from reglue.errors import UsageError
 from tests.error_facts import raises
 from tests.ordinary_user import ROOT, UID, as_ordinary_user
@@ -31,8 +31,8 @@ PEOPLE = ["root", "an ordinary user"]
 RUN = """
 import os, subprocess, sys
 from pathlib import Path
-from glue_server.processes.launch import Launch
-from glue_server.processes.sandbox import Bubblewrap
+from glue_server.processes.sandboxes.launch import Launch
+from glue_server.processes.sandboxes.sandbox import Bubblewrap
 folder, sockets, *command = sys.argv[1:]
 given = {"PATH": os.environ["PATH"], "REGLUE_ADDRESS": "127.0.0.1:9", "REGLUE_TOKEN": ""}
 launch = Launch(command, given, folder, sockets=Path(sockets) if sockets else None)
@@ -266,7 +266,9 @@ def test_a_program_gets_no_display_and_nothing_of_terraform(
 
 def test_what_the_system_names_twice_is_shown_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """As Debian does /lib32, in /etc/ld.so.conf.d: bubblewrap makes no link that is there."""
-    monkeypatch.setattr("glue_server.processes.bubblewrap._SYSTEM", ["usr", "bin", "lib64", "lib*"])
+    monkeypatch.setattr(
+        "glue_server.processes.sandboxes.bubblewrap._SYSTEM", ["usr", "bin", "lib64", "lib*"]
+    )
     words = bubblewrap_words([], has_network=True)
     assert "/lib64" in words
     assert words.count("/lib64") == 1

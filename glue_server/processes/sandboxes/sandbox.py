@@ -18,11 +18,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from glue_server.processes.bubblewrap import bubblewrap_words, shown_paths, within
 from glue_server.processes.children import bound
-from glue_server.processes.container import Container
-from glue_server.processes.launch import Isolation, Launch, Limits, Sandbox, new_uid, tried
-from glue_server.processes.needed_paths import named_paths, needed_paths
+from glue_server.processes.sandboxes.bubblewrap import bubblewrap_words, shown_paths, within
+from glue_server.processes.sandboxes.container import Container
+from glue_server.processes.sandboxes.launch import (
+    Isolation,
+    Launch,
+    Limits,
+    Sandbox,
+    new_uid,
+    tried,
+)
+from glue_server.processes.sandboxes.needed_paths import named_paths, needed_paths
 from reglue.errors import UsageError, setting
 
 SandboxName: TypeAlias = Literal["auto", "none", "user", "bubblewrap", "container"]

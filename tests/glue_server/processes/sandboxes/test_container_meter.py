@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from glue_server.processes.container_meter import ContainerMeter
-from glue_server.processes.launch import Used
+from glue_server.processes.sandboxes.container_meter import ContainerMeter
+from glue_server.processes.sandboxes.launch import Used
 from tests.waiting import until
 
 CONTAINER = "0123abcd"

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from glue_server.processes.container_meter import ContainerMeter
-from glue_server.processes.launch import Isolation, Launch, Limits, Told, new_uid, tried
+from glue_server.processes.sandboxes.container_meter import ContainerMeter
+from glue_server.processes.sandboxes.launch import Isolation, Launch, Limits, Told, new_uid, tried
 from reglue.errors import ContainerEngineFailed, UsageError, setting
 
 _MAKING_S = 600.0  # how long it may take to make one: it may fetch the image

@@ -1,0 +1,1 @@
+"""Environments that are written in JAX, and the package gymnax."""
