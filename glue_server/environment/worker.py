@@ -17,6 +17,7 @@ import numpy as np
 
 from env_adapters import Cell, SuiteName
 from glue_server.environment.environment_port import check_played
+from glue_server.environment.shared_arrays import SharedArrays
 from glue_server.environment.worker_process import (
     DONE,
     TO_WORKER,
@@ -30,7 +31,6 @@ from glue_server.environment.worker_process import (
     StepAndStart,
     ToWorker,
 )
-from glue_server.environment.workers import SharedArrays
 from glue_server.processes.child import Channel, inherited_channel
 from glue_server.processes.crash_reports import crashes_reported
 from glue_server.processes.message_codec import unexpected

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from math import isfinite
 from typing import TypeVar
 
 import numpy as np
@@ -17,13 +16,14 @@ from glue_server.environment.environment_calls import EnvironmentCalls
 from glue_server.environment.replaying import NO_SLOTS
 from glue_server.routines.arguments import check_slots
 from glue_server.routines.seeds import Cells
+from glue_server.routines.slot_counts import SlotCounts
 from glue_server.routines.slot_selection import Places, Selection
 from glue_server.routines.snapshot_keys import SnapshotKeys
 from reglue.action_masks import ACTION_MASK, Allowed, action_mask
 from reglue.errors import AgentFault, EnvironmentFault, OutOfDomain, OutOfOrder
 from reglue.messages.agent_messages import ActionFlag, AgentHello, Call, EndKind, Phase, Reply
 from reglue.messages.environment_messages import EnvironmentCall, Play, Played, Slots
-from reglue.messages.experiment_messages import Counts, Goal, Stepped
+from reglue.messages.experiment_messages import Goal, Stepped
 from reglue.spec import Array, Arrays, TaskSpec
 
 _Kind = TypeVar("_Kind")
@@ -387,42 +387,3 @@ def raise_faults(faults: Mapping[int, str], agents: AgentFault | None = None) ->
 def _not_in(mask: npt.NDArray[np.bool_], places: Places) -> list[int]:
     found = mask[places]
     return [] if np.count_nonzero(found) == len(places) else places[~found].tolist()
-
-
-class SlotCounts:
-    """The counts of RL-Glue 3.04 (RL_glue.c), in Python's own numbers."""
-
-    def __init__(self, slots: int = 1) -> None:
-        self.steps = [0] * slots
-        self._sums = [0.0] * slots
-        self._successes = [False] * slots
-        self._episodes = [0] * slots
-
-    def __len__(self) -> int:
-        return len(self.steps)
-
-    def of(self, slot: int) -> Counts:
-        """Its present or last episode."""
-        return Counts(
-            self._sums[slot], self.steps[slot], self._episodes[slot], self._successes[slot]
-        )
-
-    def begin(self, slot: int) -> None:
-        """An episode begins: its start counts as a step."""
-        self._sums[slot] = 0.0
-        self._successes[slot] = False
-        self.steps[slot] = 1
-
-    def step(self, slot: int, reward: float, *, over: bool, success: bool = False) -> bool:
-        """A step was taken; the agent chooses no action after the last one.
-
-        False, and nothing is counted, where the sum of rewards would not be finite.
-        """
-        total = self._sums[slot] + reward
-        if not isfinite(total):
-            return False
-        self._sums[slot] = total
-        self._successes[slot] |= success
-        self.steps[slot] += not over
-        self._episodes[slot] += over
-        return True

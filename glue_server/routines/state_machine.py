@@ -20,7 +20,7 @@ from glue_server.routines.arguments import check_seed, check_slot
 from glue_server.routines.goals import SlotGoals, first_goal
 from glue_server.routines.rl_routines import RLRoutines
 from glue_server.routines.seeds import Cells
-from glue_server.routines.slots import SlotCounts
+from glue_server.routines.slot_counts import SlotCounts
 from glue_server.routines.snapshot_keys import SnapshotKeys
 from glue_server.timeouts import Timeouts
 from reglue.errors import (

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, assert_never
 
 from glue_server.environment.environment_port import EnvironmentPort
+from glue_server.environment.shared_arrays import SharedArrays
 from glue_server.environment.worker_process import Silence, WorkerFaults
-from glue_server.environment.workers import SharedArrays
 from glue_server.peers.hosts import PeerSource
 from glue_server.processes.interrupts import hurried
 from glue_server.processes.message_codec import Codec

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
@@ -196,3 +197,13 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[obje
     for row in rows:
         table.add_row(*(Text(printable(str(cell)), overflow="fold") for cell in row))
     console().print(table)
+
+
+def to_json(record: Any) -> dict[str, Any]:
+    """A record as JSON."""
+    return {name: json_value(value) for name, value in asdict(record).items()}
+
+
+def json_value(value: Any) -> Any:
+    """A value as JSON has it: a date in ISO 8601."""
+    return value.isoformat() if isinstance(value, datetime) else value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from glue_server.commands.command import Commands
+from reglue_competition.cli.database_export import events, export
 from reglue_competition.cli.decisions import (
     allow,
     answer,
@@ -20,7 +21,7 @@ from reglue_competition.cli.decisions import (
 )
 from reglue_competition.cli.operations import backup, certificate, migrate, restore, serve
 from reglue_competition.cli.preparation import admit, check, init, kit
-from reglue_competition.cli.status import events, export, runs, status
+from reglue_competition.cli.status import runs, status
 from reglue_competition.cli.submit import advance, images, repeat, submit
 from reglue_competition.cli.teams import team
 from reglue_competition.cli.tokens import token

@@ -15,8 +15,7 @@ from glue_server.console import console, say
 from reglue.errors import RunBusy, UsageError, printable
 from reglue.tools.loading_modules import loading
 from reglue_bench.cli.shared_flags import AsJson
-from reglue_competition.cli.common import Folder, format_date, print_json, read_folder
-from reglue_competition.cli.status import to_json
+from reglue_competition.cli.common import Folder, format_date, print_json, read_folder, to_json
 
 _Phase = Annotated[str, Argument(metavar="PHASE", help="the phase's name")]
 

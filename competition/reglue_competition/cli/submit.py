@@ -17,8 +17,7 @@ from glue_server.console import console, say
 from reglue.errors import EntryRefused, UnknownName, UsageError
 from reglue.tools.loading_modules import loading
 from reglue_bench.cli.shared_flags import AsJson
-from reglue_competition.cli.common import Folder, print_json, print_table, read_folder
-from reglue_competition.cli.status import to_json
+from reglue_competition.cli.common import Folder, print_json, print_table, read_folder, to_json
 
 _SHOWN = 24  # characters of a digest in a table
 

@@ -29,10 +29,10 @@ from reglue_competition.cli.common import (
     print_token,
     read_date,
     read_folder,
+    to_json,
     token_in,
     write_certificate,
 )
-from reglue_competition.cli.status import to_json
 
 _TEAM = "team"  # the column of a table
 

@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from glue_server.environment.shared_arrays import SharedArrays
 from glue_server.environment.worker_pool import new_memory
-from glue_server.environment.workers import SharedArrays
 from reglue.environments.slot_worlds import Worlds
 from reglue.environments.world import Step
 from reglue.errors import IllegalAction

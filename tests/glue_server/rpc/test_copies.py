@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from glue_server.agent.turn_rows import ends_and_steps, turn_of
+from glue_server.environment.shared_arrays import SharedArrays
 from glue_server.environment.worker_pool import new_memory
-from glue_server.environment.workers import SharedArrays
 from glue_server.rpc import GlueServer
 from glue_server.rpc.peer_codecs import AgentCodec
 from reglue import Experiment

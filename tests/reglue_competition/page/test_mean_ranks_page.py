@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from reglue_competition.cli.status import write_board
+from reglue_competition.cli.database_export import write_board
 from reglue_competition.store import Store
 from tests.reglue_bench.learning_results import Learned, learned
 from tests.reglue_competition.competitions import definition, phase

@@ -11,7 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from reglue.errors import UnknownName
-from reglue_competition.cli.status import write_board
+from reglue_competition.cli.database_export import write_board
 from reglue_competition.definition import Track
 from reglue_competition.store import Store
 from tests.error_facts import raises
