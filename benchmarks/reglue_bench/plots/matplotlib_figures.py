@@ -8,14 +8,11 @@ Matplotlib's axes, which would take most of the time.
 from __future__ import annotations
 
 import io
-import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import lru_cache
 from itertools import groupby
-from math import ceil, floor, isfinite, log10, nan
+from math import ceil, nan
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -24,17 +21,16 @@ import numpy as np
 from matplotlib import style
 from matplotlib.artist import Artist
 from matplotlib.figure import Figure as Canvas
-from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, PathPatch, Polygon
 from matplotlib.path import Path as Outline
-from matplotlib.textpath import text_to_path
-from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import Bbox, IdentityTransform
 
 from reglue.errors import UsageError
-from reglue_bench.float_range import FloatArray, unit_of
+from reglue_bench.float_range import FloatArray
+from reglue_bench.plots.axis_scales import FONT, label_of, label_width, scale_of, ticks_of, widest
 from reglue_bench.plots.figures import SHADE, Area, Axis, Dots, Line, Mark, Rows, Squares
+from reglue_bench.plots.svg_tidying import tidied
 from reglue_bench.plots.views import Plot
 from reglue_bench.results.whole_file import whole_file
 from reglue_bench.statistics import Interval
@@ -42,7 +38,6 @@ from reglue_bench.statistics import Interval
 PAGE, PHONE, PAPER = 860, 340, 560
 """Widths in pixels. On a phone the label of a row stands above it, elsewhere beside it."""
 
-_FONT = 11  # pixels
 _ABOVE = 18  # pixels, of a label above its row
 _STRIPE = "#8c919b14"  # fainter than SHADE
 _TOP, _RIGHT, _BOTTOM = 8, 26, 42  # pixels around the marks; on the left the labels decide
@@ -50,7 +45,7 @@ _APART = 8  # pixels between the points of each of many lines
 _CLOUD = 50  # dots, of which each one may be off by half a pixel
 _STYLE = {
     "font.family": "DejaVu Sans",  # Matplotlib has it: all machines measure texts alike
-    "font.size": _FONT,
+    "font.size": FONT,
     "lines.scale_dashes": False,
     "lines.solid_capstyle": "butt",
     "path.simplify": False,
@@ -65,10 +60,10 @@ def svg(plot: Plot, width: int) -> str:
     file, nothing = io.StringIO(), dict.fromkeys(("Creator", "Date"))
     with _styled(f"{plot.id}-{width}"):
         _Drawing(plot, width).canvas.savefig(file, format="svg", metadata=nothing)
-    [root] = _tidied(ElementTree.fromstring(file.getvalue()))
+    [root] = tidied(ElementTree.fromstring(file.getvalue()))
     root.attrib |= {"stroke-linejoin": "round", "text-anchor": "middle"}
     if width == PAPER:
-        font = {"font-family": "DejaVu Sans, sans-serif", "font-size": str(_FONT)}
+        font = {"font-family": "DejaVu Sans, sans-serif", "font-size": str(FONT)}
         root.attrib |= {"xmlns": "http://www.w3.org/2000/svg"} | font
     else:
         del root.attrib["width"], root.attrib["height"], root.attrib["version"]
@@ -119,16 +114,16 @@ class _Drawing:
         self.rows = figure.y if isinstance(figure.y, Rows) else Rows((), 0)
         self.above = _ABOVE if width == PHONE and any(self.rows.labels) else 0
         height = len(self.rows.labels) * (self.rows.height + self.above) or figure.height
-        self.y = _scale(figure.y, [mark.y for mark in figure.marks], _BOTTOM, _BOTTOM + height)
-        self.y_ticks = {} if self.above else _ticks(figure.y, self.y, lambda _label: 2 * _FONT)
-        left = max(14, 10 + _widest(self.y_ticks.values()) + (0 if self.rows.labels else 18))
+        self.y = scale_of(figure.y, [mark.y for mark in figure.marks], _BOTTOM, _BOTTOM + height)
+        self.y_ticks = {} if self.above else ticks_of(figure.y, self.y, lambda _label: 2 * FONT)
+        left = max(14, 10 + widest(self.y_ticks.values()) + (0 if self.rows.labels else 18))
         ends: Interval = left, width - _RIGHT
         if any(isinstance(mark, Squares) for mark in figure.marks):
             ends = _whole_columns(figure.x, *ends)
-        self.x = _scale(figure.x, [mark.x for mark in figure.marks], *ends)
-        self.x_ticks = _ticks(figure.x, self.x, lambda label: _width(label) + 14)
-        legend = [(shade, _label(what, 60)) for shade, what in plot.legend if width == PAPER]
-        columns = max(1, int(width / (30 + _widest(what for _, what in legend))))
+        self.x = scale_of(figure.x, [mark.x for mark in figure.marks], *ends)
+        self.x_ticks = ticks_of(figure.x, self.x, lambda label: label_width(label) + 14)
+        legend = [(shade, label_of(what, 60)) for shade, what in plot.legend if width == PAPER]
+        columns = max(1, int(width / (30 + widest(what for _, what in legend))))
         total = _BOTTOM + height + _TOP + 18 * ceil(len(legend) / columns)
         self.canvas = Canvas(figsize=(width / 72, total / 72), dpi=72)
         self.canvas.patch.set_visible(False)
@@ -208,7 +203,7 @@ class _Drawing:
         return row + (1 - share) / 2 + (places - row) * share
 
     def _write(self, x: float, y: float, text: str, **how: Any) -> None:
-        self.canvas.text(x, y, _label(text), transform=IdentityTransform(), **how)
+        self.canvas.text(x, y, label_of(text), transform=IdentityTransform(), **how)
 
     def _add(self, artist: Artist, *, clip: bool = False) -> None:
         artist.set_transform(IdentityTransform())
@@ -309,154 +304,3 @@ def _whole_columns(axis: Axis, left: float, right: float) -> Interval:
     columns, left = round(high - low), ceil(left)
     width = int(right - left) // columns
     return left, left + width * columns if width else right
-
-
-@dataclass(frozen=True, slots=True)
-class _Scale:
-    """The places of an axis's values.
-
-    They are divided by a unit, as the difference of the largest floats is not finite.
-    """
-
-    low: float
-    high: float
-    first: float  # pixels of the low end
-    last: float  # of the high one
-    unit: float = 1.0
-    log: bool = False
-
-    def pixels(self, values: Sequence[float] | FloatArray) -> FloatArray:
-        """The places of values; NaN has none."""
-        places = np.asarray(values, np.float64) / self.unit
-        places = np.log10(places) if self.log else places
-        return self.first + (places - self.low) / (self.high - self.low) * (self.last - self.first)
-
-
-def _scale(
-    axis: Axis | Rows, values: Sequence[Sequence[float]], first: float, last: float
-) -> _Scale:
-    """A scale between the ends that were set, or that the values need."""
-    if isinstance(axis, Rows):
-        return _Scale(len(axis.labels) - 0.5, -0.5, first, last)
-    if axis.scale == "log":
-        low, high = map(log10, axis.ends or (1, 10))
-        return _Scale(low, high, first, last, log=True)
-    if axis.ends:
-        low, high = axis.ends
-    else:
-        everything = np.concatenate([np.asarray(each, np.float64) for each in values])
-        low, high = float(np.nanmin(everything)), float(np.nanmax(everything))
-    unit = unit_of([low, high])
-    low, high = low / unit, high / unit
-    largest = max(abs(low), abs(high))
-    if high - low <= 1e-9 * largest:
-        room = 0.1 * largest or 1.0
-    else:
-        room = 0.0 if axis.ends else 0.05 * (high - low)
-    return _Scale(low - room, high + room, first, last, unit)
-
-
-def _ticks(axis: Axis | Rows, scale: _Scale, room: Callable[[str], float]) -> dict[float, str]:
-    """Labels at values, as many as there is `room` for; of rows all."""
-    if isinstance(axis, Rows):
-        return {float(row): _label(label) for row, label in enumerate(axis.labels)}
-    for most in range(12, 0, -1):
-        ticks = _labels(axis, scale, most)
-        if sum(map(room, ticks.values())) <= scale.last - scale.first:
-            break
-    return ticks
-
-
-def _labels(axis: Axis, scale: _Scale, most: int) -> dict[float, str]:
-    """About so many labels at most."""
-    if axis.ticks is not None:
-        every = ceil(len(axis.ticks) / most)
-        return dict([*axis.ticks.items()][::every])
-    if axis.scale == "rate":
-        return {n / 10: f"{10 * n} %" for n in range(0, 11, 2 if most > 5 else 5)}
-    low, high = scale.low, scale.high
-    if scale.log:
-        steps = (1, 2, 5) if most > 8 else (1,)
-        values = [n * 10.0**e for e in range(floor(low), ceil(high)) for n in steps]
-        return {value: _number(value) for value in values if low <= log10(value) <= high}
-    places = MaxNLocator(min(most, 8), steps=[1, 2, 5, 10]).tick_values(low, high)
-    values = [float(place) * scale.unit for place in places if low <= place <= high]
-    return {value: _number(value) for value in values if isfinite(value)}
-
-
-def _number(value: float) -> str:
-    is_whole = value == round(value) and abs(value) < 1e9
-    return (f"{value:z,.0f}" if is_whole else f"{value:,.6g}").replace("-", "−")
-
-
-def _label(text: str, longest: int = 32) -> str:
-    """A name that fits; XML has no letters that cannot be printed."""
-    cut = text if len(text) <= longest else f"{text[: longest - 1]}…"
-    return "".join(each if each.isprintable() else "�" for each in cut)
-
-
-def _widest(labels: Iterable[str]) -> float:
-    return max(map(_width, labels), default=0.0)
-
-
-@lru_cache(maxsize=1024)
-def _width(text: str) -> float:
-    """Pixels of a label, or a little more: other letters than ASCII's are as wide as a W."""
-    latin = "".join(each if each.isascii() else "W" for each in text)
-    font = FontProperties(family="DejaVu Sans", size=_FONT)
-    return float(text_to_path.get_text_width_height_descent(latin, font, ismath=False)[0])
-
-
-def _tidied(element: ElementTree.Element) -> Iterator[ElementTree.Element]:
-    """The element as a page needs it: without groups and ids that nobody names, and short."""
-    tag = element.tag.rpartition("}")[2]
-    if tag in ("metadata", "style"):
-        return
-    inner = [child for each in element for child in _tidied(each)]
-    attributes = {name.rpartition("}")[2]: value for name, value in element.items()}
-    if tag == "g":
-        name = attributes.pop("id", "")
-        for child in inner if name in ("optional", "row") else ():
-            child.set("class", name)
-    if tag == "text":
-        anchor = re.search(r"text-anchor: (\w+)", attributes.pop("style"))
-        if (side := anchor[1] if anchor else "start") != "middle":  # as the whole figure has it
-            attributes["text-anchor"] = side
-        if attributes["transform"].startswith("rotate(-0 "):
-            del attributes["transform"]
-    if "style" in attributes:
-        attributes["style"] = re.sub("(?<=[:;]) |stroke-dashoffset: 0; ", "", attributes["style"])
-    if "d" in attributes and not re.search("[CQ]", attributes["d"]):
-        attributes["d"] = _short_outline(attributes["d"])
-    digits = 0 if tag == "text" else 1
-    for name in {"x", "y", "transform"} & attributes.keys():
-        attributes[name] = re.sub(
-            r"-?\d+\.\d+", lambda each: f"{float(each[0]):z.{digits}f}", attributes[name]
-        )
-    if (tag == "g" and not attributes) or (tag in ("g", "defs") and not inner):
-        yield from inner
-        return
-    tidy = ElementTree.Element(tag, attributes)
-    tidy.text = element.text if tag == "text" else None
-    tidy.extend(inner)
-    yield tidy
-
-
-def _short_outline(outline: str) -> str:
-    """The same lines, from each point to the next in tenths of a pixel: half of a large page."""
-    short, start, here = "", (0, 0), (0, 0)
-    for letter, x, y in re.findall(r"([ML]) (\S+) (\S+)|z", outline):
-        point = (round(10 * float(x)), round(10 * float(y))) if letter else start
-        across, down = point[0] - here[0], point[1] - here[1]
-        if not letter:
-            short += "z"
-        elif letter == "M":
-            short, start = f"{short}m{across / 10:g} {down / 10:g}", point
-        elif across and down:
-            short += f"l{across / 10:g} {down / 10:g}"
-        elif down:
-            short += f"v{down / 10:g}"
-        elif across or here == start:  # a dot is printed if it has an end
-            short += f"h{across / 10:g}"
-        here = point
-    return re.sub(r"(?<!\d)0\.", ".", short).replace(" -", "-")
