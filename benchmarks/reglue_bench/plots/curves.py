@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from reglue_bench.float_range import FloatArray, mean, scaled, within
 from reglue_bench.formatting import count
+from reglue_bench.measures.seed_statistics import LEAST_SEEDS
 from reglue_bench.plots.figures import AGENTS, Area, Line, Mark
 from reglue_bench.results.learning import edges, pointwise95
 from reglue_bench.results.scores import LearningRun, PerformanceScore
@@ -52,12 +53,20 @@ class Lines:
         """The lines of all runs."""
         return [*self.whole.tolist(), *(line for _, line in self.broken)]
 
+    @property
+    def has_several(self) -> bool:
+        """Whether it says more than the mean: lines of several runs, or of some not in the mean."""
+        return len(self.whole) > 1 or bool(self.broken)
+
+    def label(self, point: int) -> str:
+        """`7`, or `6–10`."""
+        first, last = self.begins[point], self.ends[point]
+        return count(last) if first == last else f"{count(first)}–{count(last)}"
+
     def at(self, point: int) -> str:
         """`episode 7`, `episodes 6–10`."""
-        first, last = self.begins[point], self.ends[point]
-        if first == last:
-            return f"{self.unit} {count(first)}"
-        return f"{self.unit}s {count(first)}–{count(last)}"
+        several = self.begins[point] < self.ends[point]
+        return f"{self.unit}{'s' * several} {self.label(point)}"
 
 
 def lines_of(
@@ -65,7 +74,7 @@ def lines_of(
     of_run: Callable[[LearningRun], Sequence[float]],
     lowest: float = -math.inf,
 ) -> Lines:
-    """The lines of all runs, whose points are not below `lowest`."""
+    """The lines of all runs; no point of their intervals is below `lowest`."""
     if online.counted_in == "episodes":
         each = math.ceil(online.quota / _POINTS)
         ends = [*range(each, online.quota, each), online.quota]
@@ -90,6 +99,17 @@ def lines_of(
     )
 
 
+def step_lines(curves: Sequence[Mapping[int, float]], measure: str) -> Lines | None:
+    """A line for each curve, from steps to values, at the steps that all have; None without any."""
+    ends = sorted(set(curves[0]).intersection(*curves))
+    if not ends:
+        return None
+    whole = np.array([[each[step] for step in ends] for each in curves], np.float64)
+    bounds = (0.0, 1.0) if measure == "success" else (-math.inf, math.inf)
+    runs = range(len(curves))
+    return Lines("step", ends, ends, whole, runs, broken=[], least=LEAST_SEEDS, bounds=bounds)
+
+
 def mean_and_band(lines: Lines, *, colour: str, floor: float = -math.inf) -> list[Mark]:
     """The mean over runs, and its interval as a band that is drawn down to `floor`.
 
@@ -103,8 +123,12 @@ def mean_and_band(lines: Lines, *, colour: str, floor: float = -math.inf) -> lis
 
 
 def every_run(lines: Lines, *, colour: str, most: int) -> list[Line]:
-    """Thin lines of `most` completed runs, and red ones of those not played to their end."""
-    whole, broken = lines.whole[:most].tolist(), [line for _, line in lines.broken]
+    """Thin lines of `most` completed runs, and red ones of those not played to their end.
+
+    The only completed run has none: the mean is its line.
+    """
+    whole = lines.whole[:most].tolist() if len(lines.whole) > 1 else []
+    broken = [line for _, line in lines.broken]
     thin = [
         Line(*_joined(lines.ends, whole), colour, 1, 0.35, optional=True),
         Line(*_joined(lines.ends, broken), LOST, 1, 0.9, dotted=True, optional=True),
@@ -113,7 +137,7 @@ def every_run(lines: Lines, *, colour: str, most: int) -> list[Line]:
 
 
 def y_ends(of: Sequence[Lines], *, log: bool = False) -> Interval:
-    """The ends of the axis: all means, and nearly all points of the runs."""
+    """The ends of a y axis that holds all means, and 99 % of the runs' points."""
     everything = [value for each in of for line in each.everything for value in line]
     means = [each.mean for each in of if len(each.whole)]
     most = scaled(lambda each: np.quantile(each, [0.005, 0.995]), everything)

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
-import numpy as np
-
-from reglue_bench.formatting import STATUSES, count, percent, plural, value, values
+from reglue_bench.formatting import STATUSES, count, percent, percents, plural, value, values
 from reglue_bench.measures.measures import measure_text
-from reglue_bench.measures.seed_statistics import LEAST_SEEDS
 from reglue_bench.plots import figures
-from reglue_bench.plots.curves import LOST, Lines, every_run, lines_of, mean_and_band, y_ends
+from reglue_bench.plots.curves import (
+    LOST,
+    Lines,
+    every_run,
+    lines_of,
+    mean_and_band,
+    step_lines,
+    y_ends,
+)
 from reglue_bench.plots.figures import NEUTRAL, SHADE, Axis, Dots, Figure, Mark, colour
 from reglue_bench.plots.views import NamedRun, Plot, Table
 from reglue_bench.procedures.online import measured
 from reglue_bench.results.scores import PerformanceScore
 from reglue_bench.statistics import Interval
+
+CURVES = ("checkpoint", "training")
+MEASURES = ("success", "return")
 
 _ROWS = 20  # of a curve's table
 _LINES = 50  # of runs in a plot: more would make the page large and show no more
@@ -42,12 +51,14 @@ def learning_plots(agents: Sequence[PlottedScore], *, prefix: str) -> list[Plot]
     first, plots = agents[0].score, []
     runs = [run for agent in agents for run in agent.score.runs]
     if any(run.line for run in runs):
-        lines = [lines_of(agent.score, lambda run: run.line, agent.lowest) for agent in agents]
         what = "return" if first.counted_in == "episodes" else "reward per step"
-        plots.append(_curves(agents, lines, what, plot_id=f"{prefix}-curve"))
+        lines = [lines_of(agent.score, lambda run: run.line, agent.lowest) for agent in agents]
+        title, plot_id = "Learning curve", f"{prefix}-curve"
+        plots.append(_score_curves(agents, lines, what, title, plot_id=plot_id))
     if any(len(set(run.episode_steps)) > 1 for run in runs):
         lines = [lines_of(agent.score, lambda run: run.episode_steps) for agent in agents]
-        plots.append(_curves(agents, lines, "steps per episode", plot_id=f"{prefix}-steps"))
+        title, plot_id = "Steps per episode", f"{prefix}-steps"
+        plots.append(_score_curves(agents, lines, title.lower(), title, plot_id=plot_id))
     return [*plots, _performances(agents, plot_id=f"{prefix}-runs")]
 
 
@@ -57,7 +68,7 @@ def training_plots(runs: Sequence[NamedRun], *, prefix: str) -> list[Plot]:
     `prefix` makes the plots' ids unique on the page. Nothing if no agent was trained first.
     """
     return [
-        _training_plot(lines, what, measure, plot_id=f"{prefix}-{what}-{measure}")
+        _training_curves(lines, what, measure, plot_id=f"{prefix}-{what}-{measure}")
         for what in CURVES
         for measure in MEASURES
         if (lines := lines_by_agent(runs, what, measure))
@@ -84,56 +95,121 @@ def lines_by_agent(runs: Sequence[NamedRun], what: str, measure: str) -> dict[st
     return by_agent
 
 
-def table_steps(lines: Mapping[str, Lines]) -> list[int]:
-    """The steps of all lines, or 20 of them."""
-    steps = sorted({step for of in lines.values() for step in of.ends})
+def table_steps(lines: Iterable[Lines]) -> list[int]:
+    """The last episode or step of each point of the lines, or of 20 of them."""
+    steps = sorted({step for of in lines for step in of.ends})
     return [steps[place] for place in _spread(len(steps))]
 
 
-def step_lines(curves: Sequence[Mapping[int, float]], measure: str) -> Lines | None:
-    """A line for each curve, from steps to values, at the steps that all have; None without any."""
-    ends = sorted(set(curves[0]).intersection(*curves))
-    if not ends:
-        return None
-    whole = np.array([[each[step] for step in ends] for each in curves], np.float64)
-    bounds = (0.0, 1.0) if measure == "success" else (-math.inf, math.inf)
-    runs = range(len(curves))
-    return Lines("step", ends, ends, whole, runs, broken=[], least=LEAST_SEEDS, bounds=bounds)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Curves:
+    """Curves of one quantity over episodes or steps, of one agent or of several."""
+
+    what: str  # the quantity
+    scale: Literal["linear", "rate", "log"]  # of its axis
+    over: str  # the label of the other axis
+    each: str  # what a line is of: a run, a training seed
+    by_agent: Sequence[tuple[str, str, Lines]]  # name, colour, lines
+    measured: Interval | None = None  # the part of each run, if not all of it is
+
+    def plot(self, *, plot_id: str, title: str, caption: str) -> Plot:
+        """The means with their bands, and each run's line."""
+        lines = [of for _, _, of in self.by_agent]
+        alone, most = len(lines) == 1, max(1, _LINES // len(lines))
+        ends = y_ends(lines, log=self.scale == "log")
+        floor = ends[0] if self.scale == "log" else -math.inf
+        marks: list[Mark] = []
+        for _, shade, of in self.by_agent:
+            marks += every_run(of, colour=NEUTRAL if alone else shade, most=most)
+            marks += mean_and_band(of, colour=shade, floor=floor)
+        is_rate, some = self.scale == "rate", max(len(of.whole) for of in lines) > most
+        shown = f"lines of some {self.each}s" if some else f"each {self.each}'s line"
+        return Plot(
+            id=plot_id,
+            title=title,
+            caption=caption,
+            summary=" ".join(self._summary(name, of) for name, _, of in self.by_agent),
+            figure=Figure(
+                marks,
+                x=Axis(self.over, (0, max(of.ends[-1] for of in lines))),
+                y=figures.rate_axis(self.what) if is_rate else Axis(self.what, ends, self.scale),
+                height=300 if alone else 340,
+                shaded=self.measured,
+            ),
+            table=self._table(),
+            legend=self._legend(),
+            toggle=shown if any(of.has_several for of in lines) else "",
+            toggled=alone,
+        )
+
+    def _legend(self) -> list[tuple[str, str]]:
+        legend = [
+            (shade, name or f"mean over {self.each}s")
+            for name, shade, of in self.by_agent
+            if name or len(of.whole)
+        ]
+        if len(self.by_agent) == 1 and self.by_agent[0][2].has_several:
+            legend.append((NEUTRAL, f"a {self.each}"))
+        if any(of.broken for _, _, of in self.by_agent):
+            legend.append((LOST, f"a {self.each} that was not played to its end; not in the mean"))
+        if self.measured is not None:
+            legend.append((SHADE, "what is measured"))
+        return legend
+
+    def _summary(self, name: str, of: Lines) -> str:
+        mean = f"{name}: mean {self.what}" if name else f"Mean {self.what}"
+        if not len(of.whole):
+            return f"{mean}: no {self.each} was played to its end."
+        first, last = (self._amount(float(of.mean[place])) for place in (0, -1))
+        return (
+            f"{mean} over {plural(len(of.whole), self.each)}: {first} at {of.at(0)}, {last} at "
+            f"{of.at(len(of.ends) - 1)}."
+        )
+
+    def _table(self) -> Table:
+        """The means at 20 points at most; of one agent with their intervals."""
+        played = [of for _, _, of in self.by_agent if len(of.whole)]
+        labels = {end: of.label(point) for of in played for point, end in enumerate(of.ends)}
+        columns: dict[str, dict[int, str]] = {}
+        for name, _, of in self.by_agent:
+            means = map(self._amount, of.mean.tolist() if len(of.whole) else ())
+            column = name if len(self.by_agent) > 1 else f"mean {self.what}"
+            columns[column] = dict(zip(of.ends, means, strict=False))
+            if len(self.by_agent) == 1 and (intervals := of.intervals95):
+                texts = map(self._interval, intervals)
+                columns["95 % interval"] = dict(zip(of.ends, texts, strict=True))
+        return Table(
+            [self.over, *columns],
+            [
+                [labels[end], *(of.get(end, "–") for of in columns.values())]
+                for end in table_steps(played)
+            ],
+        )
+
+    def _amount(self, mean: float) -> str:
+        return percent(mean) if self.scale == "rate" else value(mean)
+
+    def _interval(self, interval: Interval) -> str:
+        return percents(interval) if self.scale == "rate" else values(interval)
 
 
-CURVES = ("checkpoint", "training")
-MEASURES = ("success", "return")
-
-
-def _curves(
-    agents: Sequence[PlottedScore], lines: Sequence[Lines], what: str, *, plot_id: str
+def _score_curves(
+    agents: Sequence[PlottedScore], lines: Sequence[Lines], what: str, title: str, *, plot_id: str
 ) -> Plot:
-    alone, some, score = len(agents) == 1, lines[0], agents[0].score
-    log = what == "steps per episode" and _is_wide(lines)
-    ends = y_ends(lines, log=log)
-    marks: list[Mark] = []
-    most = max(1, _LINES // len(agents))
-    for agent, of in zip(agents, lines, strict=True):
-        marks += every_run(of, colour=NEUTRAL if alone else agent.colour, most=most)
-        marks += mean_and_band(of, colour=agent.colour, floor=ends[0] if log else -math.inf)
-    return Plot(
-        id=plot_id,
-        title=what.capitalize() if plot_id.endswith("-steps") else "Learning curve",
-        caption=f"{what.capitalize()}: mean over completed runs with its pointwise 95 % t-interval"
-        f"{', on a logarithmic axis' if log else ''}.{_block_text(some)}",
-        summary=" ".join(_summary(*each, what) for each in zip(agents, lines, strict=True)),
-        figure=Figure(
-            marks,
-            x=Axis(some.unit, (0, some.ends[-1])),
-            y=Axis(what, ends, "log" if log else "linear"),
-            height=300 if alone else 340,
-            shaded=_measured_part(score),
-        ),
-        table=_table(agents, lines, what),
-        legend=_legend(agents, lines),
-        toggle=_toggle(lines, most),
-        toggled=alone,
+    some, is_log = lines[0], what == "steps per episode" and _is_wide(lines)
+    curves = _Curves(
+        what=what,
+        scale="log" if is_log else "linear",
+        over=some.unit,
+        each="run",
+        by_agent=[(each.name, each.colour, of) for each, of in zip(agents, lines, strict=True)],
+        measured=_measured_part(agents[0].score),
     )
+    caption = (
+        f"{what.capitalize()}: mean over completed runs with its pointwise 95 % t-interval"
+        f"{', on a logarithmic axis' if is_log else ''}.{_block_text(some)}"
+    )
+    return curves.plot(plot_id=plot_id, title=title, caption=caption)
 
 
 def _is_wide(lines: Sequence[Lines]) -> bool:
@@ -142,56 +218,29 @@ def _is_wide(lines: Sequence[Lines]) -> bool:
     return max(everything) >= _LOG_FROM * min(everything) > 0
 
 
-def _toggle(lines: Sequence[Lines], most: int) -> str:
-    if sum(len(of.everything) for of in lines) < 2:
-        return ""
-    return "each run's line" if max(len(of.whole) for of in lines) <= most else "lines of some runs"
-
-
-def _legend(agents: Sequence[PlottedScore], lines: Sequence[Lines]) -> list[tuple[str, str]]:
-    legend = [
-        (agent.colour, agent.name or "mean over runs")
-        for agent, of in zip(agents, lines, strict=True)
-        if agent.name or len(of.whole)
-    ]
-    if len(agents) == 1:
-        legend.append((NEUTRAL, "a run"))
-    if any(of.broken for of in lines):
-        legend.append((LOST, "a run that was not played to its end; not in the mean"))
-    if agents[0].score.metric != "all":
-        legend.append((SHADE, "what is measured"))
-    return legend
-
-
-def _summary(agent: PlottedScore, lines: Lines, what: str) -> str:
-    whose = f"{agent.name}: mean" if agent.name else "Mean"
-    if not len(lines.whole):
-        return f"{whose} {what}: no run was played to its end."
-    first, last = float(lines.mean[0]), float(lines.mean[-1])
-    return (
-        f"{whose} {what} over {plural(len(lines.whole), 'run')}: {value(first)} at "
-        f"{lines.at(0)}, {value(last)} at {lines.at(len(lines.ends) - 1)}."
+def _training_curves(lines: Mapping[str, Lines], what: str, measure: str, *, plot_id: str) -> Plot:
+    curves = _Curves(
+        what=measure,
+        scale="rate" if measure == "success" else "linear",
+        over="training steps",
+        each="training seed",
+        by_agent=[(name, colour(place), of) for place, (name, of) in enumerate(lines.items())],
     )
+    several = any(of.has_several for of in lines.values())
+    title = f"{measure.capitalize()} {_WHERE[what]}"
+    return curves.plot(plot_id=plot_id, title=title, caption=_CAPTION[what] + _OVER_SEEDS * several)
 
 
-def _table(agents: Sequence[PlottedScore], lines: Sequence[Lines], what: str) -> Table:
-    """The means at 20 points, or at all if there are fewer; of one agent with intervals."""
-    alone, some = len(agents) == 1, lines[0]
+_OVER_SEEDS = " Mean over training seeds with its pointwise 95 % t-interval, from five seeds on."
 
-    def cells(of: Lines, intervals: Sequence[Interval], point: int) -> list[str]:
-        middle = value(float(of.mean[point])) if len(of.whole) else "–"
-        return [middle, values(intervals[point]) if intervals else "–"] if alone else [middle]
+_WHERE = {"checkpoint": "at checkpoints", "training": "while it trained"}
 
-    played = [(of, of.intervals95 if len(of.whole) else []) for of in lines]
-    points = _spread(len(some.ends)) if any(len(of.whole) for of in lines) else []
-    columns = [f"mean {what}", "95 % interval"] if alone else [agent.name for agent in agents]
-    return Table(
-        [some.unit, *columns],
-        [
-            [some.at(point).partition(" ")[2], *(c for each in played for c in cells(*each, point))]
-            for point in points
-        ],
-    )
+_CAPTION = {
+    "checkpoint": "Fixed episodes, the same each time, in which the agent neither learns nor is "
+    "frozen; none of them is in the score.",
+    "training": "Mean of the training episodes that ended in each hundredth of the steps, with "
+    "exploration; not the score.",
+}
 
 
 def _performances(agents: Sequence[PlottedScore], *, plot_id: str) -> Plot:
@@ -267,75 +316,3 @@ def _measured_part(score: PerformanceScore) -> Interval | None:
     if score.metric == "all":
         return None
     return score.quota - measured(score.metric, score.quota), score.quota
-
-
-def _training_plot(lines: Mapping[str, Lines], what: str, measure: str, *, plot_id: str) -> Plot:
-    marks: list[Mark] = []
-    several = any(len(of.whole) > 1 for of in lines.values())
-    for place, of in enumerate(lines.values()):
-        if len(of.whole) > 1:
-            marks += every_run(
-                of, colour=NEUTRAL if len(lines) == 1 else colour(place), most=len(of.whole)
-            )
-        marks += mean_and_band(of, colour=colour(place))
-    last = max(of.ends[-1] for of in lines.values())
-    over = (
-        " Mean over training seeds with its pointwise 95 % t-interval, from five seeds on."
-        if several
-        else ""
-    )
-    return Plot(
-        id=plot_id,
-        title=f"{measure.capitalize()} {_WHERE[what]}",
-        caption=_CAPTION[what] + over,
-        summary=" ".join(_training_summary(name, of, measure) for name, of in lines.items()),
-        figure=Figure(
-            marks,
-            x=Axis("training steps", (0, last)),
-            y=figures.rate_axis(measure)
-            if measure == "success"
-            else Axis(measure, y_ends(list(lines.values()))),
-        ),
-        table=_training_table(lines, measure),
-        legend=[(colour(place), name) for place, name in enumerate(lines)],
-        toggle="each training seed's line" if several else "",
-        toggled=len(lines) == 1,
-    )
-
-
-_WHERE = {"checkpoint": "at checkpoints", "training": "while it trained"}
-
-_CAPTION = {
-    "checkpoint": "Fixed episodes, the same each time, in which the agent neither learns nor is "
-    "frozen; none of them is in the score.",
-    "training": "Mean of the training episodes that ended in each hundredth of the steps, with "
-    "exploration; not the score.",
-}
-
-
-def _amount(measure: str) -> Callable[[float], str]:
-    return percent if measure == "success" else value
-
-
-def _training_summary(name: str, lines: Lines, measure: str) -> str:
-    amount, mean = _amount(measure), lines.mean
-    return (
-        f"{name}, {measure}, {plural(len(lines.whole), 'training seed')}: {amount(float(mean[0]))} "
-        f"at {lines.at(0)}, {amount(float(mean[-1]))} at {lines.at(len(lines.ends) - 1)}."
-    )
-
-
-def _training_table(lines: Mapping[str, Lines], measure: str) -> Table:
-    """The means at 20 steps at most."""
-    amount = _amount(measure)
-    means = {name: dict(zip(of.ends, of.mean, strict=True)) for name, of in lines.items()}
-    return Table(
-        ["steps", *lines],
-        [
-            [
-                count(step),
-                *(amount(float(of[step])) if step in of else "–" for of in means.values()),
-            ]
-            for step in table_steps(lines)
-        ],
-    )

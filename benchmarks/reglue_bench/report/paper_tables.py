@@ -144,7 +144,7 @@ def _curve(runs: Sequence[NamedRun], judged_by: Measure) -> Iterator[str]:
     }
     amount, amounts = (percent, percents) if measure == "success" else (value, values)
     cells = []
-    for step in table_steps(lines):
+    for step in table_steps(lines.values()):
         row = [count(step)]
         for of in points.values():
             mean, interval = of.get(step, (None, None))

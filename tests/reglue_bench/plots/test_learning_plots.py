@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from reglue_bench import evaluate
-from reglue_bench.plots.learning_plots import step_lines, training_plots
+from reglue_bench.plots.curves import step_lines
+from reglue_bench.plots.learning_plots import training_plots
 from reglue_bench.report.page import draw_report
 from reglue_bench.results.result import Result
 from reglue_bench.terminal.summary import training_lines
@@ -39,7 +40,7 @@ def test_runs_of_one_label_are_training_seeds_of_one_line() -> None:
     runs = [("one", trained(1)), ("two", trained(2)), ("other", trained(1, "other"))]
     checkpoint, *_ = training_plots(runs, prefix="compare")
     assert [name for _, name in checkpoint.legend] == ["seeded", "other"]
-    assert "seeded, success, 2 training seeds" in checkpoint.summary
+    assert "2 training seeds" in checkpoint.summary
     comparison = draw_report(runs).comparison
     assert comparison is not None
     assert "compare-checkpoint-success" in [plot.id for plot in comparison.plots]
