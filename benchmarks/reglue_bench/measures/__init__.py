@@ -1,1 +1,1 @@
-"""Measures, by which runs are judged, and comparisons of two runs."""
+"""Measures, by which runs are judged, and comparisons of runs and of agents."""

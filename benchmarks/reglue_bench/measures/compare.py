@@ -1,7 +1,8 @@
 """The comparison of two runs, on the units that both have played.
 
 A run is judged by one score, such as success of goals, returns of episodes, or the performance
-of an agent while it learns. Its `Measure` says what is paired, and what follows from differences.
+of an agent while it learns. Its `Measure` says which units are paired, and computes the interval
+and the p-value from their differences.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from reglue_bench.results.result import Result
 from reglue_bench.statistics import Inference, Interval, averaged_by_goal
 
 Key: TypeAlias = tuple[int, int, int]
-"""A unit of a task: its variant, its number or seed, and its place among those of the same."""
+"""A unit of a task: its variant, its number or seed, and its place among units of the same two."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,12 +38,12 @@ class Difference:
         float | None
     )  # two-sided; below 0.05 if the interval excludes 0; None without an interval
     p_holm: float | None  # corrected for all pairs; equals `p_value` for a single pair
-    pairs: int  # of goals, episodes or runs, that were compared
-    unlike: int  # of these
-    same_plan: bool  # otherwise only cells of the same name were paired
+    pairs: int  # how many goals, episodes or runs were compared
+    unlike: int  # in how many of these pairs the two values differ
+    same_plan: bool  # otherwise only the units that both played were paired
 
     def times(self, unit: float) -> Difference:
-        """Of the same scores in the unit that they were divided by."""
+        """The difference of the scores multiplied by `unit`."""
         if unit == 1:
             return self
         inference = Inference(self.interval95, self.p_value).times(unit)
@@ -69,13 +70,13 @@ def compare(run: Result, reference: Result) -> Difference:
 def compare_all(results: Sequence[Result]) -> dict[tuple[int, int], Difference]:
     """Compare every later run with every earlier one, see `over_pairs`.
 
-    Raises UsageError for a result whose episodes are needed and not there.
+    Raises UsageError for a result without the ledger that its units are read from.
     """
     return over_pairs([Units(result) for result in results], compare_units)
 
 
 def compare_units(run: Units, reference: Units) -> Difference:
-    """Compare two runs like `compare`; their units are read already."""
+    """As `compare`, of runs whose units have been read."""
     measure, other = run.result.measure, reference.result.measure
     if measure != other:
         raise UsageError(f"one run is judged by its {measure.name}, the other by its {other.name}")
@@ -99,10 +100,10 @@ def compare_units(run: Units, reference: Units) -> Difference:
 
 
 class Units:
-    """The units of a run, by which it is paired with others; they are read once."""
+    """The units of a run, which are paired with those of other runs; read once."""
 
     def __init__(self, result: Result) -> None:
-        """Raises UsageError if they are episodes, and there is no ledger."""
+        """Raises UsageError if the units are episodes, and there is no ledger to read them from."""
         self.result = result
         self.by_task: dict[str, dict[Key, float | None]] = {}  # see UnitScore.value
         self.have_seeds = True
@@ -117,7 +118,7 @@ class Units:
         self._of_plan: dict[str, tuple[list[Key], FloatArray]] = {}
 
     def of_plan(self, task: str) -> tuple[list[Key], FloatArray]:
-        """Its keys of a task, ascending, and the `values` of all that is planned."""
+        """A task's keys, ascending, and the `values` of all its planned units."""
         if task not in self._of_plan:
             keys = sorted(self.by_task.get(task, ()))
             planned = self.result.coverage.episodes_planned.get(task, {})
@@ -125,10 +126,11 @@ class Units:
         return self._of_plan[task]
 
     def values(self, task: str, keys: Sequence[Key], planned: Mapping[int, int]) -> FloatArray:
-        """The values of units, and of those that it did not play of as many as are `planned`.
+        """The values of the units with these keys, of one task.
 
-        Those of a goal are averaged where goals are the units, or a task has several. Raises
-        UsageError if what a unit counts is not known.
+        Each variant is filled up with the worst value to as many units as are `planned`. Values of
+        one goal are averaged if goals are the units, or if the task has several goals. Raises
+        UsageError if the value of a unit is not known.
         """
         values, worst = self.by_task.get(task, {}), cache(lambda: self._worst(task))
         goals: dict[int, list[float]] = {variant: [] for variant in planned}
@@ -160,11 +162,12 @@ class Units:
 
 
 def paired(runs: Sequence[Units]) -> dict[str, FloatArray]:
-    """The values of the units that runs share, by task, shape (runs, units).
+    """The values of the units in which runs are compared, by task, shape (runs, units).
 
-    On one plan all that are planned, also those that nobody has played. On different plans those
-    that all have played: the same task, variant, number (or seed) and place among the episodes of
-    these. Raises UsageError if there are none, or what one counts is not known.
+    Runs of one plan share all units of that plan; one that a run did not play has its worst value.
+    Runs of different plans share the units that all of them played: those with the same task,
+    variant, and number or seed. Raises UsageError if they share none, or if the value of a unit is
+    not known.
     """
     results = [run.result for run in runs]
     measure, planned = results[0].measure, results[0].coverage.episodes_planned
@@ -217,7 +220,7 @@ def over_pairs(
 ) -> dict[tuple[int, int], Difference]:
     """Compare each later result with each earlier one, by place; `p_holm` is over all pairs.
 
-    `compare` raises UsageError for a pair that cannot be compared, which is absent then.
+    A pair for which `compare` raises UsageError is absent.
     """
     differences = {}
     for earlier, later in combinations(range(len(results)), 2):

@@ -1,4 +1,4 @@
-"""The measures: success, returns and performance. Each is data about its table of units."""
+"""The measures of our procedures: success, returns and performance."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class TrainingSeeds:
     profile_intervals95: tuple[FloatArray, FloatArray] | None  # (thresholds,) each, pointwise
 
     def times(self, unit: float) -> TrainingSeeds:
-        """Of the same scores in the unit that they were divided by."""
+        """The statistics of the scores multiplied by `unit`."""
         if unit == 1:
             return self
         mean, iqm = (
@@ -102,7 +102,7 @@ def _summary(
     rng: np.random.Generator,
     bounds: Interval,
 ) -> TrainingSeeds:
-    """Of scores by task, (seeds, goals) each, which lie within `bounds`."""
+    """The statistics of scores by task, (seeds, goals) each, which lie within `bounds`."""
     lowest, highest = bounds
     rates = np.stack([each.mean(axis=1) for each in success], axis=1)
     summary = TrainingSeeds(
@@ -148,7 +148,7 @@ def scores_by_task(results: Sequence[Result]) -> dict[str, FloatArray]:
 
 
 def bounds(result: Result, scores: Sequence[FloatArray]) -> Interval:
-    """The least and the most that scores like these can be, as far as it is known."""
+    """The least and the greatest possible score, as far as they are known."""
     if result.measure.is_rate:
         return 0, 1
     worst = result.parameters.get("worst_performance")
@@ -161,7 +161,7 @@ def _in_unit(unit: float, values: FloatArray) -> FloatArray:
 
 
 def _means(scores: FloatArray) -> FloatArray:
-    """Of each seed, (seeds,), from scores of shape (seeds, goals)."""
+    """The mean of each seed, (seeds,), of scores of shape (seeds, goals)."""
     return scaled(lambda each: each.mean(axis=1), scores)
 
 

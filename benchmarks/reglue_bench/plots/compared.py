@@ -18,15 +18,15 @@ from reglue_bench.measures import seed_statistics
 from reglue_bench.measures.compare import Difference, over_pairs
 from reglue_bench.measures.seed_statistics import TrainingSeeds, over_training_seeds, scores_by_task
 from reglue_bench.plots.figures import SUCCESS, Area, Axis, Figure, Line, Mark, colour, rate_axis
-from reglue_bench.plots.views import ComparisonView, NamedRun, Plot, Row, SeedRow, Table
+from reglue_bench.plots.views import ComparisonView, NamedRun, Plot, SeedRow, Table
 from reglue_bench.results.result import Measure, Result
 from reglue_bench.results.scores import TaskScore
 
 Pairs: TypeAlias = Mapping[tuple[int, int], Difference]
-"""Of the places of two: the later minus the earlier."""
+"""Differences by the places (later, earlier) of two runs or agents: the later minus the earlier."""
 
 ALPHA = 0.05
-"""Of two that are alike, one is called better this rarely: once in twenty reports."""
+"""The level of significance: of equally good runs, one is called better in 5 % of reports."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class PlottedAgent:
 def names(results: Sequence[Result], folders: Sequence[Path]) -> list[str]:
     """The names of runs in a report: labels, or labels and training seeds, or else folders."""
     labels = [result.agent.label for result in results]
-    # Labels say more than folders do, as long as they tell the runs apart.
+    # Labels say more than folders do, as long as they differ.
     if len(set(labels)) == len(labels):
         return labels
     distinct = []
@@ -66,7 +66,7 @@ def colours(runs: Sequence[NamedRun]) -> list[str]:
 
 
 def plotted_agents(runs: Sequence[NamedRun]) -> list[PlottedAgent]:
-    """Agents over their training seeds, and runs of others, in the order of their first runs."""
+    """Agents over their training seeds, and single runs, in the order of their first runs."""
     if len(runs) == 1:
         return [PlottedAgent("", SUCCESS, runs, runs[0][1].score_by_task)]
     whose = {id(run): name for name, of in groups_of(runs).items() for run in of}
@@ -80,7 +80,7 @@ def plotted_agents(runs: Sequence[NamedRun]) -> list[PlottedAgent]:
 
 
 def seeds_caption(of: Sequence[PlottedAgent]) -> str:
-    """The sentence that a caption adds if some entries are agents over training seeds."""
+    """A sentence for captions if some entries are agents over training seeds; else empty."""
     if all(len(each.runs) == 1 for each in of):
         return ""
     return (
@@ -92,7 +92,7 @@ def seeds_caption(of: Sequence[PlottedAgent]) -> str:
 def groups_of(runs: Sequence[NamedRun]) -> dict[str, list[Result]]:
     """The runs of agents with two training seeds or more on one plan, by label.
 
-    Of those whose runs can be taken together: what each unit counts has to be known.
+    Without those of which the value of a unit is not known.
     """
     groups: dict[tuple[str, str, str, bool], dict[int, Result]] = {}
     for _, run in runs:
@@ -109,9 +109,10 @@ def groups_of(runs: Sequence[NamedRun]) -> dict[str, list[Result]]:
 def verdict(
     names: Sequence[str], scores: Mapping[int, float], differences: Pairs, of: Measure
 ) -> str:
-    """A sentence that names the best score, by place, and how sure that is.
+    """A sentence that names the run with the best score, and those that it is better than.
 
-    Empty if there is nothing to choose from: all are alike, or some cannot be compared.
+    `scores` are by place in `names`. Empty if all runs played alike, or if two of them cannot be
+    compared.
     """
     ranked = sorted(scores, key=lambda place: -scores[place])
     if len(ranked) < 2 or any(
@@ -126,16 +127,27 @@ def verdict(
     level = [other for other in others if other not in [*alike, *tied, *beaten]]
     if len(alike) == len(others):
         return ""
-    first, beats = _join_names(names, [best, *alike, *tied]), _join_names(names, beaten)
-    lead = f", alike on every {of.unit}, have" if alike and not tied else " have"
-    highest = f"{first}{lead if alike or tied else ' has'} the highest {of.name}"
-    apart = f"not told apart from {_join_names(names, level)}"
-    if not beaten and not level:
-        return f"{first} have the same {of.name}: nobody is better."
-    if not beaten:
-        return f"{highest}, but may owe it to chance: {apart}."
-    sure = _at_most([pairs[other].p_holm or 0.0 for other in beaten], len(differences))
-    return f"{highest}: better than {beats} ({sure}){f', and {apart}' * bool(level)}."
+    leaders = _join_names(names, [best, *alike, *tied])
+    if alike and not tied:
+        leaders += f", alike on every {of.unit},"
+    return _VERDICTS[bool(beaten), bool(level)].format(
+        leaders=leaders,
+        have="have" if alike or tied else "has",
+        score=of.name,
+        beaten=_join_names(names, beaten),
+        level=_join_names(names, level),
+        p=_at_most([pairs[other].p_holm or 0.0 for other in beaten], len(differences)),
+    )
+
+
+# By whether some are significantly worse than the best, and whether some are not.
+_VERDICTS = {
+    (False, False): "{leaders} {have} the same {score}.",
+    (False, True): "{leaders} {have} the highest {score}: not significantly better than {level}.",
+    (True, False): "{leaders} {have} the highest {score}: better than {beaten} ({p}).",
+    (True, True): "{leaders} {have} the highest {score}: better than {beaten} ({p}), but not "
+    "significantly better than {level}.",
+}
 
 
 def is_beaten(difference: Difference, *, by_later: bool) -> bool:
@@ -147,29 +159,25 @@ def is_beaten(difference: Difference, *, by_later: bool) -> bool:
     )
 
 
-def compared_row(row: Row, compared: Difference, of: Measure) -> Row:
-    """A row with its difference to the first."""
-    difference, interval, improvement, p = _difference_cells(compared, of)
-    return replace(
-        row, difference=difference, difference_interval=interval, improvement=improvement, p_value=p
-    )
-
-
-def every_pair(names: Sequence[str], differences: Pairs, of: Measure) -> Table | None:
-    """A line for each pair; None if the differences to the first are all pairs."""
+def difference_cells(difference: Difference, of: Measure) -> tuple[str, str, str, str]:
+    """A difference, its interval, the probability of improvement and p; unknown ones are empty."""
+    low_high = difference.interval95
     return (
-        None
-        if all(earlier == 0 for _, earlier in differences)
-        else pair_table(names, differences, of)
+        of.difference(difference.difference),
+        f"{of.difference(low_high[0])} to {of.difference(low_high[1])}" if low_high else "",
+        ""
+        if difference.probability_of_improvement is None
+        else percent(difference.probability_of_improvement),
+        "" if difference.p_holm is None else p_value(difference.p_holm),
     )
 
 
 def pair_table(names: Sequence[str], differences: Pairs, of: Measure) -> Table:
-    """A line for each pair."""
+    """A row for each pair."""
     rows = [
         [
             f"{names[later]} − {names[earlier]}",
-            *(word or "–" for word in _difference_cells(each, of)),
+            *(word or "–" for word in difference_cells(each, of)),
         ]
         for (later, earlier), each in differences.items()
     ]
@@ -181,7 +189,9 @@ def pair_table(names: Sequence[str], differences: Pairs, of: Measure) -> Table:
 
 
 def pair_note(name: str, first: str, difference: Difference, of: Measure) -> str:
-    """A caveat about a difference to the first; empty if there is none."""
+    """The reason why a run's difference to the first has no interval, or why its interval excludes
+    0 although the corrected p-value is not significant; empty if neither is so.
+    """
     if not difference.unlike:
         return f"{name} and {first} came to the same on every {of.unit}."
     if difference.interval95 is None and difference.pairs < of.least:
@@ -191,34 +201,33 @@ def pair_note(name: str, first: str, difference: Difference, of: Measure) -> str
         )
     if difference.interval95 is None:
         return (
-            f"The difference of {name} and {first} does not vary, so there is no spread to judge "
-            "it by, and no interval."
+            f"The difference of {name} and {first} has no interval: it is the same on every "
+            f"{of.unit}, so there is no spread to judge it by."
         )
     low, high = difference.interval95
     if not low <= 0 <= high and difference.p_holm is not None and difference.p_holm >= ALPHA:
         return (
-            f"The interval of {name} and {first} leaves 0 out, as that of one pair. Of several "
-            f"pairs one does so by chance more often: corrected for that, p is "
-            f"{p_value(difference.p_holm)}."
+            f"The interval of {name} and {first} excludes 0, but it is that of one pair alone. "
+            f"Corrected for all pairs, p is {p_value(difference.p_holm)}: not significant."
         )
     return ""
 
 
 def power_notes(differences: Pairs, of: Measure) -> list[str]:
-    """A note if there are too few pairs to tell any two apart."""
+    """A note if there are too few pairs for any difference to be significant."""
     most = max((each.pairs for each in differences.values() if each.unlike), default=0)
     pairs = len(differences)  # for which Holm corrects
     if not most or pairs * of.least_p(most) < ALPHA:
         return []
     enough = next(n for n in range(most, most + 64) if pairs * of.least_p(n) < ALPHA)
     return [
-        f"{plural(most, of.unit).capitalize()} cannot show who is better, however far they are "
-        f"apart. {enough} {of.unit}s can."
+        f"With {plural(most, of.unit)} no difference can be significant, however large. It takes "
+        f"{enough}."
     ]
 
 
 def with_training_seeds(view: ComparisonView, runs: Sequence[NamedRun]) -> ComparisonView:
-    """A comparison of runs, with one of the agents that have several."""
+    """The comparison with one of agents over their training seeds added, if any have several."""
     groups = groups_of(runs)
     if not groups:
         return view
@@ -254,7 +263,7 @@ def with_training_seeds(view: ComparisonView, runs: Sequence[NamedRun]) -> Compa
 def performance_profile(
     agents: Mapping[str, TrainingSeeds], of: Measure, shades: Sequence[str]
 ) -> Plot:
-    """Share of (seed, task) pairs above each level of the score, with pointwise bands."""
+    """The share of (seed, task) pairs above each level of the score, with pointwise bands."""
     marks: list[Mark] = []
     for shade, seeds in zip(shades, agents.values(), strict=True):
         levels = seeds.thresholds.tolist()
@@ -331,20 +340,8 @@ def _join_names(names: Sequence[str], places: Sequence[int]) -> str:
     return listed([names[place] for place in places]) if places else ""
 
 
-def _difference_cells(difference: Difference, of: Measure) -> tuple[str, str, str, str]:
-    low_high = difference.interval95
-    return (
-        of.difference(difference.difference),
-        f"{of.difference(low_high[0])} to {of.difference(low_high[1])}" if low_high else "",
-        ""
-        if difference.probability_of_improvement is None
-        else percent(difference.probability_of_improvement),
-        "" if difference.p_holm is None else p_value(difference.p_holm),
-    )
-
-
 def _over_seeds(measure: Measure) -> Measure:
-    """The score over training seeds instead of goals."""
+    """The measure with training seeds as its units."""
     return replace(
         measure,
         unit="training seed",

@@ -1,4 +1,4 @@
-"""The contents of a page, as its template takes them."""
+"""The contents of a page, in the form that its template takes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NamedRun: TypeAlias = tuple[str, Result]
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The numbers of a plot, for those who read rather than look."""
+    """The numbers of a plot, as texts."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -130,12 +130,12 @@ class ComparisonView:
     notes: Sequence[str]
     differences: Mapping[tuple[int, int], Difference]  # later minus earlier, by their places
     plots: Sequence[Plot] = ()
-    verdict: str = ""  # who is the best, and how sure that is; empty if nobody is
-    pairs: Table | None = None  # each two of them
+    verdict: str = ""  # which run has the best score, and whether significantly; may be empty
+    pairs: Table | None = None  # a row for each pair of runs
     seeds: Sequence[SeedRow] = ()
-    seeds_verdict: str = ""  # who is the best of these
-    agents: Table | None = None  # each two of those, over their training seeds
-    are_all_seeds: bool = False  # of agents with several
+    seeds_verdict: str = ""  # the same of agents over their training seeds
+    agents: Table | None = None  # a row for each pair of agents, over their training seeds
+    are_all_seeds: bool = False  # whether each run is one of several training seeds of an agent
     maps: Sequence[Plot] = ()  # of goals, each run against the first
 
     @property

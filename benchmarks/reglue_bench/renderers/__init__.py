@@ -1,4 +1,4 @@
-"""Renderers print, plot and describe each measure."""
+"""Renderers: the texts and plots of each measure, and the notes on every result."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Renderers describe and plot the results of a measure: the interface, and those of ours.
+"""A renderer writes the texts and plots of one measure: the interface, and our four renderers.
 
-What is the same for all measures (tables, tracks, counts) is made of a result's three tables, by
-`terminal` and `report`.
+`terminal` and `report` show the rest, which is alike for all measures: tables, bars and counts.
 """
 
 from __future__ import annotations
@@ -39,27 +38,26 @@ def partial(name: str, result: Result) -> list[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Renderer:
-    """Describes and plots the results of one measure.
+    """The texts and plots of results of one measure, which names it (`Measure.shown_by`).
 
-    A measure says where its own stands (`Measure.shown_by`). A package derives one from another,
-    `replace(SUCCESS, notes=…, plots=…)`.
+    A package derives its own from another one, `replace(SUCCESS, notes=…, plots=…)`.
     """
 
-    meaning: Callable[[Result], str]  # what the score is
-    notes: Callable[[Result], list[str]]  # what a reader of the score has to know
-    headline: Callable[[Result], list[str]] = lambda _result: []  # what the terminal's table lacks
+    notes: Callable[[Result], list[str]]  # caveats of the score
+    meaning: Callable[[Result], str] = lambda result: result.measure.name  # below the score
+    headline: Callable[[Result], list[str]] = lambda _result: []  # lines below the terminal's table
     facts: Callable[[Result], Sentences] = episode_facts  # how much was played
     plots: Callable[[Sequence[NamedRun], Sequence[int], str], list[Plot]]
-    """Of a single run without a name, or of several; then the places of those that compare, and
-    how the plots' ids begin."""
+    """Plots of one run without a name, or of several. The second argument has the places of the
+    runs that can be compared with the first, the third one the first part of the plots' ids."""
     reading: Path
-    """A Jinja template of HTML that says how to read the page; it gets the `comparison` of several
-    runs, or None, the bootstrap's `seed`, and the `method` of intervals of success."""
+    """The Jinja template of "How to read this". Its variables are the `comparison` of several runs,
+    or None, the bootstrap's `seed`, and the `method` of intervals of success."""
 
-    # Of several runs.
-    caption: Callable[[Result], str]  # of their table, from the first
-    apart: str  # what two that have scores and are not compared do, as the end of a sentence
-    beware: Callable[[str, Result], list[str]] = partial  # sentences on a run of that name
+    # Comparisons of several runs.
+    caption: Callable[[Result], str]  # of the table, from the first run
+    not_compared: str  # why two runs are not compared: ends a sentence that begins with their names
+    beware: Callable[[str, Result], list[str]] = partial  # caveats of a run, by its name
 
 
 def completed_text(result: Result) -> str:
@@ -132,14 +130,13 @@ def _success_plots(runs: Sequence[NamedRun], _alike: Sequence[int], prefix: str)
 
 
 SUCCESS = Renderer(
-    meaning=lambda _result: "success",
     notes=_success_notes,
     plots=_success_plots,
     reading=_reading("success"),
     caption=lambda _first: (
         "Success over planned goals. Differences are in percentage points, paired goal by goal."
     ),
-    apart="have no goal in common, and are shown and not compared",
+    not_compared="have no goal in common, and are shown and not compared",
 )
 
 
@@ -175,7 +172,6 @@ def _per_task(runs: Sequence[NamedRun], prefix: str) -> Plot:
 
 
 RETURN = Renderer(
-    meaning=lambda _result: "mean return",
     notes=_return_notes,
     plots=_return_plots,
     reading=_reading("returns"),
@@ -183,7 +179,7 @@ RETURN = Renderer(
         "Mean return, as the environment does not report success. Differences are in the "
         "task's units, paired episode by episode."
     ),
-    apart="have other plans, and are shown and not compared",
+    not_compared="have other plans, and are shown and not compared",
 )
 
 
@@ -242,7 +238,7 @@ SEEDED_RETURN = replace(
         "Mean return over episodes. Differences are in the task's units, paired by the seeds that "
         "both runs played."
     ),
-    apart="have no episode in common, and are shown and not compared",
+    not_compared="have no episode in common, and are shown and not compared",
 )
 
 
@@ -288,7 +284,7 @@ def _performance_notes(result: Result) -> list[str]:
 
 
 def _withheld(score: PerformanceScore) -> list[str]:
-    """Sentences on runs that the agent's own fault ended, and on a missing performance."""
+    """Sentences about runs that the agent's own fault ended, and about a missing performance."""
     lines = []
     if score.given_up:
         assert score.worst_performance is not None
@@ -328,6 +324,6 @@ PERFORMANCE = Renderer(
         f"Performance: {measure_text(_performance(first))}, mean over runs. Differences are in "
         "the task's units, paired run by run."
     ),
-    apart="did not measure the same, and are shown and not compared",
+    not_compared="did not measure the same, and are shown and not compared",
     beware=lambda name, result: [f"{name}: {words}." for words in _withheld(_performance(result))],
 )

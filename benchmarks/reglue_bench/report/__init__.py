@@ -1,1 +1,1 @@
-"""The report: one HTML file that says what a run, or several, came to."""
+"""The report: one HTML page about a run, or about several that are compared; tables for papers."""

@@ -24,10 +24,10 @@ from reglue_bench.plots.task_plots import difference_map
 from reglue_bench.plots.views import ComparisonView, Frame, NamedRun, Row, Run, Share, Track
 from reglue_bench.procedures import PROCEDURES
 from reglue_bench.renderers import renderer_of
+from reglue_bench.renderers.result_notes import notes
 from reglue_bench.results.result import Measure, Result
 from reglue_bench.results.scores import SuccessScore
 from reglue_bench.statistics import Interval
-from reglue_bench.terminal.summary import events
 
 SHADES = {
     "success": SUCCESS,
@@ -54,10 +54,11 @@ def comparison_view(runs: Sequence[NamedRun]) -> ComparisonView:
     shades = compared.colours(runs)
     alike = [place for place in range(len(runs)) if place == 0 or (place, 0) in differences]
     tracks = tracks_of(results, alike)
+    has_others = any(earlier > 0 for _, earlier in differences)  # than those to the first
     view = ComparisonView(
         caption=renderer.caption(results[0]),
         verdict=compared.verdict(names, _ranked(results, alike), differences, measure),
-        pairs=compared.every_pair(names, differences, measure),
+        pairs=compared.pair_table(names, differences, measure) if has_others else None,
         rows=[
             _row(named_run, shade, tracks[place], differences.get((place, 0)))
             for place, (named_run, shade) in enumerate(zip(runs, shades, strict=True))
@@ -77,21 +78,21 @@ def comparison_view(runs: Sequence[NamedRun]) -> ComparisonView:
 
 
 def badges(run: Result) -> str:
-    """Caveats, in a word or two."""
+    """The caveats of a run in the table of several runs, a word or two each."""
     labels = [] if run.complete else ["partial"]
     if isinstance(run.score, SuccessScore) and run.score.upstream is not None:
         labels.append(f"metaworld.evaluation: {percent(run.score.upstream.mean_success_rate)}")
     return ", ".join([*labels, *(["privileged"] if run.privileged else [])])
 
 
-def apart(run: NamedRun, first: NamedRun) -> str:
-    """The reason why two runs are not compared."""
+def why_not_compared(run: NamedRun, first: NamedRun) -> str:
+    """A sentence with the reason why two runs are not compared."""
     for name, result in (run, first):
         if result.score.value is None:
             return f"{name} has no score, and is not compared."
     differ = first[1].differences(run[1], called=(f"in {first[0]}", f"in {run[0]}"))
     what = f": {'; '.join(differ)}" if differ else ""
-    return f"{run[0]} and {first[0]} {renderer_of(first[1]).apart}{what}."
+    return f"{run[0]} and {first[0]} {renderer_of(first[1]).not_compared}{what}."
 
 
 def run_view(name: str, result: Result, *, run_id: str, frames: Sequence[Frame] = ()) -> Run:
@@ -106,7 +107,7 @@ def run_view(name: str, result: Result, *, run_id: str, frames: Sequence[Frame] 
         interval=interval,
         track=tracks_of([result], [0])[0],
         badges=_badges(result),
-        notes=[*map(sentence, renderer.notes(result)), *_notes(result)],
+        notes=[sentence(note.splitlines()[0]) for note in notes(result)],
         facts=[
             *_who_and_what(result),
             *renderer.facts(result),
@@ -205,18 +206,17 @@ def _row(
 ) -> Row:
     name, run = named_run
     coverage, (score, interval) = run.coverage, score_and_interval(run)
-    row = Row(
-        name=name,
-        colour=shade,
-        badges=badges(run),
-        track=track,
-        score=score or "–",
-        score_interval=interval,
-        played=f"{count(coverage.cells_completed)} of {count(coverage.cells_planned)}"
-        if run.measure.unit == "run"
-        else "",
+    played = f"{count(coverage.cells_completed)} of {count(coverage.cells_planned)}"
+    return Row(
+        name,
+        shade,
+        badges(run),
+        track,
+        score or "–",
+        interval,
+        played if run.measure.unit == "run" else "",
+        *(() if difference is None else compared.difference_cells(difference, run.measure)),
     )
-    return row if difference is None else compared.compared_row(row, difference, run.measure)
 
 
 def _comparison_notes(
@@ -226,7 +226,7 @@ def _comparison_notes(
     for place, run in enumerate(runs[1:], 1):
         each = differences.get((place, 0))
         if each is None:
-            notes.append(apart(run, first))
+            notes.append(why_not_compared(run, first))
             continue
         if not each.same_plan:
             notes.append(
@@ -243,7 +243,7 @@ def _comparison_notes(
 
 
 def _who_and_what(result: Result) -> list[tuple[str, str]]:
-    """The agent, the benchmark and the plan, named."""
+    """The agent, the benchmark, the plan, and where they were played."""
     agent = result.agent
     facts = [
         ("agent", agent.label if agent.label == agent.name else f"{agent.label} ({agent.name})"),
@@ -274,7 +274,7 @@ def _repeatable(result: Result) -> str:
 
 
 def _training(result: Result) -> list[tuple[str, str]]:
-    """A text that says how long the agent trained before the evaluation."""
+    """The length of the training before the evaluation."""
     trained = result.training
     if trained is None:
         return []
@@ -301,39 +301,8 @@ def _badges(result: Result) -> list[tuple[str, str]]:
     return badges
 
 
-def _notes(result: Result) -> list[str]:
-    """Notes on any score."""
-    notes = []
-    if result.ended_early is not None:
-        notes.append(f"It ended early, {str(result.ended_early).splitlines()[0]}")
-    elif "missing" in result.status_counts:
-        notes.append("So far: the run goes on, or was killed and can be resumed.")
-    if 2 * result.clipped_steps > result.steps.counted:
-        notes.append(
-            f"In {count(result.clipped_steps)} of {plural(result.steps.counted, 'step')} the "
-            "action was out of bounds and was clipped: the agent may use another scale."
-        )
-    if result.defaulted_steps:
-        notes.append(
-            f"In {count(result.defaulted_steps)} of {plural(result.steps.counted, 'step')} the "
-            "agent was late and a default action was played."
-        )
-    if result.episodes_retried:
-        notes.append(
-            f"{plural(result.episodes_retried, 'episode')} of a second or later try: the run was "
-            "killed or interrupted in mid-episode, or faults were played again."
-        )
-    notes += [sentence(line) for line in [*result.caveats, *events(result)]]
-    if result.privileged:
-        notes.append(
-            "Privileged, and not ranked: the agent was told what the benchmark hides "
-            f"({', '.join(result.privileged)})."
-        )
-    return notes
-
-
 def _statuses(result: Result) -> list[Share]:
-    """The share of what was planned for each way in which it ended."""
+    """The shares of planned episodes (or runs) by how they ended."""
     counts = dict(result.status_counts)
     ended, won = counts.pop("ok", 0), result.coverage.cells_succeeded
     is_rate = result.measure.is_rate

@@ -67,7 +67,7 @@ class FaultCount(Record):
 
     def __str__(self) -> str:
         """`3 × environment_error: ZeroDivisionError: division by zero`."""
-        return f"{self.count} × {self.status}: {self.detail}"
+        return f"{self.count} × {self.status}" + f": {self.detail}" * bool(self.detail)
 
 
 class Recorded(Record):

@@ -1,1 +1,1 @@
-"""Shows runs in the terminal."""
+"""The terminal: the progress of a run, and its result."""

@@ -11,10 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from glue_server.console import say
-from reglue.errors import AgentTimeout
 from reglue_bench.float_range import mean
 from reglue_bench.formatting import count, isolation_text, number, sparkline
-from reglue_bench.renderers import renderer_of
+from reglue_bench.renderers import renderer_of, result_notes
 from reglue_bench.results.result import Result
 from reglue_bench.results.scores import TaskScore
 
@@ -23,11 +22,6 @@ _PARTS = 10  # of a run, one in a row of the table
 
 _Cells: TypeAlias = tuple[Sequence[str], Sequence[Sequence[str]], Sequence[str]]
 """The columns of a table, its rows, and the total."""
-
-_LIMITS = (
-    "--step-timeout, --first-step-timeout, --bank, --adapt-budget and --run-budget set how long "
-    "the agent may take"
-)
 
 
 def print_summary(console: Console, result: Result) -> None:
@@ -132,50 +126,21 @@ def _parts_of_runs(result: Result) -> _Cells:
 
 
 def notes(result: Result) -> list[str]:
-    """Caveats of the score."""
+    """Lines on where and how it was played, as far as that is unusual; then the notes."""
+    coverage, machines, places = result.coverage, result.machines, result.environments_in
     lines = [
         f"isolation: {isolation_text(result.agent.isolation)}",
         *renderer_of(result).headline(result),
-        *renderer_of(result).notes(result),
     ]
-    if result.privileged:
-        hidden = " and the ".join(result.privileged)
-        lines.append(f"privileged: the agent was told the {hidden}, which the benchmark hides")
-    if result.coverage.goals_planned < result.coverage.goals_total:
-        coverage = result.coverage
+    if coverage.goals_planned < coverage.goals_total:
         lines.append(f"{coverage.goals_planned} of {coverage.goals_total} goals were planned")
-    if result.clipped_steps:
-        lines.append(
-            f"{result.clipped_steps} of {result.steps.counted} actions were out of bounds "
-            "and were clipped"
-        )
-    if result.defaulted_steps:
-        lines.append(
-            f"{result.defaulted_steps} of {result.steps.counted} actions came too late, and "
-            "defaults were played"
-        )
-    lines += map(str, result.faults[:5])
-    if result.episodes_retried:
-        lines.append(f"episodes of a second or later try: {result.episodes_retried}")
-    lines += [*result.caveats, *events(result)]
-    if len(result.machines) > 1 or result.environments_on:
-        lines.append(f"played on {'; '.join(result.machines)}")
+    if len(machines) > 1 or result.environments_on:
+        lines.append(f"played on {'; '.join(machines)}")
     if result.environments_on:
         lines.append(f"environments on {'; '.join(result.environments_on)}")
-    if len(result.environments_in) > 1:
-        lines.append(f"environments in {' and '.join(result.environments_in)}")
-    if result.recorded is not None and result.recorded.lost:
-        lines.append(
-            f"{result.recorded.lost} episodes are lost to the dataset, which holds "
-            f"{result.recorded.episodes}"
-        )
-    if result.ended_early is not None:
-        lines.append(f"ended early, {result.ended_early}")
-        if result.ended_early.status == AgentTimeout.status:
-            lines.append(_LIMITS)
-    return lines
-
-
-def events(result: Result) -> list[str]:
-    """Events during the run that changed no row."""
-    return [f"{each.count} × {each.what}" for each in result.events]
+    if len(places) > 1:
+        lines.append(f"environments in {' and '.join(places)}")
+    if clipped := result.clipped_steps:
+        steps = result.steps.counted
+        lines.append(f"{clipped:,} of {steps:,} actions were out of bounds and were clipped")
+    return [*lines, *result_notes.notes(result)]

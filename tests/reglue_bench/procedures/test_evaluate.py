@@ -19,7 +19,7 @@ from reglue_bench.benchmark.benchmark import make_plan
 from reglue_bench.measures.compare import compare
 from reglue_bench.procedures import procedure_of
 from reglue_bench.rehearsal import rehearse
-from reglue_bench.report.page_contents import apart
+from reglue_bench.report.page_contents import why_not_compared
 from reglue_bench.results.result import Result, read_result
 from reglue_bench.results.scores import ReturnScore, SuccessScore
 from reglue_bench.runs.observer import NullObserver, RunStarted
@@ -309,10 +309,10 @@ def test_what_was_changed_of_an_environment_is_wherever_the_score_is() -> None:
 
 def test_why_runs_are_not_compared_names_what_differs() -> None:
     cut, plain = played(environment_args={"max_episode_steps": 50}), played()
-    told = apart(("y", cut), ("x", plain))
+    told = why_not_compared(("y", cut), ("x", plain))
     assert "suite.config.max_episode_steps: null in x, 50 in y" in told
     without = [run.model_copy() for run in (cut, plain)]
     for run in without:
         run._episodes = None
-    told = apart(("y", without[0]), ("x", without[1]))
+    told = why_not_compared(("y", without[0]), ("x", without[1]))
     assert "environment_args.max_episode_steps: null in x, 50 in y" in told

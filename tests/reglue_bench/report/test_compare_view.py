@@ -113,7 +113,7 @@ def test_a_tie_names_nobody_as_the_best() -> None:
     score = right.score.model_copy(update={"mean_success_rate": left.mean_success_rate})
     tied = right.model_copy(update={"score": score})
     tied = tied.with_episodes(other)
-    assert verdicts(left, tied)[0] == "left and right have the same success: nobody is better."
+    assert verdicts(left, tied)[0] == "left and right have the same success."
 
 
 def test_a_partial_run_is_compared_and_not_ranked() -> None:
@@ -123,7 +123,7 @@ def test_a_partial_run_is_compared_and_not_ranked() -> None:
     assert "part is partial, and is not ranked." in notes
 
 
-def test_an_interval_that_leaves_0_out_says_why_its_pair_is_not_told_apart() -> None:
+def test_an_interval_that_excludes_0_says_why_its_pair_is_not_significant() -> None:
     rates = {"a": 0.80, "b": 0.86, "c": 0.83, "d": 0.83, "e": 0.83}
     view = comparison_view(
         [(n, make_result(Play(label=n, rate=r, tasks=["t"], goals=200))) for n, r in rates.items()]
@@ -131,9 +131,9 @@ def test_an_interval_that_leaves_0_out_says_why_its_pair_is_not_told_apart() -> 
     told = []
     for row in view.rows[1:]:
         low, high = (each.removesuffix(" ") for each in row.difference_interval.split(" to "))
-        leaves_out = low.startswith("+") or high.startswith("−")
-        explained = any(f"interval of {row.name} and a leaves 0 out" in n for n in view.notes)
-        assert explained == (leaves_out and float(row.p_value.replace("< ", "")) >= 0.05)
+        excludes = low.startswith("+") or high.startswith("−")
+        explained = any(f"interval of {row.name} and a excludes 0" in n for n in view.notes)
+        assert explained == (excludes and float(row.p_value.replace("< ", "")) >= 0.05)
         told.append(explained)
     assert {*told} == {True, False}
 
@@ -150,8 +150,8 @@ def test_the_best_is_named_with_those_that_it_beats_and_those_it_may_not() -> No
     )
     poor = make_result(Play(label="p", rate=0.02))
     assert verdicts(poor, level, best)[0] == (
-        "b has the highest success: better than p (p < 0.001, corrected for 3 pairs), and not told "
-        "apart from l."
+        "b has the highest success: better than p (p < 0.001, corrected for 3 pairs), but not "
+        "significantly better than l."
     )
 
 
@@ -175,12 +175,8 @@ def test_too_few_goals_are_told_with_how_many_would_do() -> None:
         make_result(Play(tasks=["t"], goals=4, label=f"{r}", rate=r)) for r in (2.0, -1.0)
     )
     said, *notes = verdicts(poor, best)
-    assert (
-        said == "2.0 has the highest success, but may owe it to chance: not told apart from -1.0."
-    )
-    assert notes[-1] == (
-        "4 goals cannot show who is better, however far they are apart. 5 goals can."
-    )
+    assert said == "2.0 has the highest success: not significantly better than -1.0."
+    assert notes[-1] == "With 4 goals no difference can be significant, however large. It takes 5."
 
 
 def test_each_is_compared_with_each(tmp_path: Path, page: Page) -> None:

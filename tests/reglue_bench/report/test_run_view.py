@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from reglue.errors import UsageError
+from reglue_bench.formatting import sentence
 from reglue_bench.plots.figures import SHADE, SUCCESS, Dots, Figure, Line, Rows, Squares
+from reglue_bench.renderers import result_notes
 from reglue_bench.report.page import draw_report
-from reglue_bench.results.facts import Event
+from reglue_bench.results.facts import Event, FaultCount, Recorded
 from reglue_bench.results.result import Result
 from reglue_bench.results.scores import SuccessScore
 from reglue_bench.runs.notes import Ending
@@ -133,7 +135,7 @@ def test_what_ended_a_run_early_is_told(tmp_path: Path) -> None:
     ending = Ending(status="agent_timeout", what="the agent did not answer within 60 s\nits log")
     result = make_result(Play(missing=20)).model_copy(update={"ended_early": ending})
     assert (
-        "It ended early, agent_timeout: the agent did not answer within 60 s"
+        "Ended early, agent_timeout: the agent did not answer within 60 s"
         in read(tmp_path, result).text
     )
 
@@ -152,6 +154,24 @@ def test_where_a_run_was_played_and_what_befell_it_are_told(tmp_path: Path) -> N
     assert "m3, CPU" in text
     assert f"2 × {what}" in notes(result)
     assert "played on m1, CPU; m2, CPU" in notes(result)
+
+
+def test_the_page_and_the_terminal_have_the_same_notes(tmp_path: Path) -> None:
+    more = {
+        "privileged": ["task names"],
+        "defaulted_steps": 3,
+        "episodes_retried": 2,
+        "recorded": Recorded(episodes=7, lost=2),
+        "events": [Event(what="a process died", count=1)],
+        "faults": [FaultCount(status="agent_error", detail="KeyError: coffee", count=4)],
+        "ended_early": Ending(status="agent_timeout", what="too late"),
+    }
+    result = make_result(Play(missing=20)).model_copy(update=more)
+    of_both = [*result_notes.notes(result)]
+    assert len(of_both) == 1 + len(more) + 1  # what is missing, and which flags set the time
+    text = read(tmp_path, result).text
+    assert all(sentence(note) in text for note in of_both)
+    assert notes(result)[-len(of_both) :] == of_both
 
 
 def test_a_fault_of_a_goal_is_crossed_out_on_the_map(tmp_path: Path) -> None:
@@ -177,7 +197,7 @@ def test_goals_that_were_never_reached_keep_their_place_on_the_map(tmp_path: Pat
 
 def test_a_privileged_run_is_marked_with_what_it_was_told(tmp_path: Path) -> None:
     text = read(tmp_path, make_result(Play(privileged=["task names"]))).text
-    assert "not ranked: the agent was told what the benchmark hides (task names)" in text
+    assert "not ranked: the agent was told the task names" in text
 
 
 def test_adaptation_is_shown_where_it_was_measured(tmp_path: Path, page: Page) -> None:
@@ -275,7 +295,7 @@ def test_clipped_actions_are_a_share_of_the_steps(tmp_path: Path) -> None:
     steps = result.steps.counted
     page = read(tmp_path, result.model_copy(update={"clipped_steps": steps}))
     assert f"in {steps:,} of {steps:,} steps (100.0 %)" in page.text
-    assert "was clipped: the agent may use another scale" in page.text
+    assert "the agent may use another scale" in page.text
 
 
 def test_every_id_on_the_page_is_there_once(both: Page) -> None:

@@ -240,9 +240,9 @@ _OTHER_AUTHORITY = (
 
 
 def tls_trouble(join_string: JoinString, timeout_s: float) -> WrongTls | None:
-    """The TLS problem between this peer and a glue; None if there is none.
+    """Make a TLS handshake with a glue, and return the reason why it fails, if it does.
 
-    Also None if nobody answers, or not within `timeout_s` seconds.
+    None if it succeeds, and if the glue does not answer within `timeout_s` seconds.
     """
     try:
         # A glue that asks for a certificate closes the connection, and sends no alert. One that
