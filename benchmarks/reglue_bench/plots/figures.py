@@ -1,6 +1,6 @@
 """Figures as data: marks on axes or in rows, which `matplotlib_figures` draws at any width.
 
-Colours are middle tones that hold on a light and on a dark page.
+Colours are middle tones, which can be seen on a light page and on a dark one.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Line:
     opacity: float = 1.0
     dotted: bool = False
     steps: bool = False  # each value holds up to the next x
-    optional: bool = False  # the box of the plot hides it
+    optional: bool = False  # the checkbox of the plot hides it
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ def strips(
     size: float = 5,
     opacity: float = 0.6,
 ) -> list[Mark]:
-    """Dots for the values of each row, of some if there are many, and a box for the middle half."""
+    """A dot for each value of each row, or for some of many, and a box around the middle half."""
     every = _every(sum(map(len, values.values())))
     x, y, box_x, box_y = list[float](), list[float](), list[float](), list[float]()
     for row, of in values.items():

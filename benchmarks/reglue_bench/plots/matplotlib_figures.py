@@ -1,7 +1,7 @@
 """Draws figures by Matplotlib: in SVG for the page, at two widths, and in files for a paper.
 
-The same figure gives the same bytes. Each text stays a text, as names are strangers', and has no
-colour of its own: the style sheet of the page sets it. Everything is placed in pixels here, without
+The same figure gives the same bytes. Texts are not turned into outlines, and have no colour of
+their own: the style sheet of the page sets it. Everything is placed in pixels here, without
 Matplotlib's axes, which would take most of the time.
 """
 

@@ -145,7 +145,7 @@ def returns(runs: Sequence[NamedRun], *, plot_id: str) -> Plot:
 
 
 def goal_map(result: Result, *, plot_id: str) -> Plot:
-    """Success of each goal, and where a fault was."""
+    """A map of the goals, coloured by success, with a cross for each that had a fault."""
     tasks = list(result.success_rate_per_task)
     goals = _by_goal(result)
     variants = _variants(result, goals)
@@ -293,7 +293,7 @@ def _variant_axis(variants: Sequence[int]) -> Axis:
 
 
 def _crosses(places: Sequence[tuple[int, int]]) -> list[Line]:
-    """Two strokes in each square."""
+    """A cross in each of these squares."""
     if not places:
         return []
     x = [end for x, _ in places for end in (x - 0.2, x + 0.2, math.nan, x - 0.2, x + 0.2, math.nan)]

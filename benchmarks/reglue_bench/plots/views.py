@@ -33,8 +33,8 @@ class Plot:
     figure: Figure
     table: Table
     legend: Sequence[tuple[str, str]] = ()  # CSS colour, meaning
-    toggle: str = ""  # what a box shows and hides: the lines that are optional
-    toggled: bool = True  # whether these are shown at first
+    toggle: str = ""  # the label of the checkbox that hides optional lines; empty: there is none
+    toggled: bool = True  # whether optional lines are shown at first
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ class Renderer:
     runs that can be compared with the first, the third one the first part of the plots' ids."""
     reading: Path
     """The Jinja template of "How to read this". Its variables are the `comparison` of several runs,
-    or None, the bootstrap's `seed`, and the `method` of intervals of success."""
+    or None, and the `method` of intervals of success."""
 
     # Comparisons of several runs.
     caption: Callable[[Result], str]  # of the table, from the first run

@@ -95,6 +95,7 @@ def draw_report(
             title=_title(runs),
             runs=views,
             comparison=comparison,
+            bootstrap_seed=BOOTSTRAP_SEED,
             measure=first.measure,
             reading=Markup(_reading(renderer_of(first), comparison)),
             style=Markup((FOLDER / "style.css").read_text(encoding="utf-8")),
@@ -110,7 +111,7 @@ def draw_report(
 
 def _reading(renderer: Renderer, comparison: ComparisonView | None) -> str:
     template = _environment().from_string(renderer.reading.read_text(encoding="utf-8"))
-    return template.render(comparison=comparison, seed=BOOTSTRAP_SEED, method=METHOD)
+    return template.render(comparison=comparison, method=METHOD)
 
 
 def _environment() -> Environment:

@@ -22,7 +22,7 @@ _LINE_EVERY_S = 10.0
 
 
 def watcher(console: Console) -> Observer:
-    """The display that fits where the output goes."""
+    """A live display for a terminal, lines for any other output."""
     return Display(console) if console.is_terminal else Lines(console)
 
 
@@ -44,12 +44,12 @@ class Lines(RegularLine):
         say(text, self._console)
 
     def drawing(self, done: int, total: int) -> None:
-        """A line at the end."""
+        """Print a line when the goals of all tasks are drawn."""
         if done == total:
             self.say(f"drew the goals of {total} task{'s' * (total > 1)}")
 
     def begin(self, begun: RunStarted) -> None:
-        """A line that names the run."""
+        """Print a line that names the run."""
         super().begin(begun)
         assert self._tally is not None
         tally = self._tally
@@ -61,7 +61,7 @@ class Lines(RegularLine):
             self.say(line)
 
     def end(self) -> None:
-        """A last line."""
+        """Print the last line."""
         super().end()
         if self._tally is not None:
             self.say(self._tally.line())
@@ -84,7 +84,7 @@ class Display:
         say(text, self._console)
 
     def drawing(self, done: int, total: int) -> None:
-        """A bar of its own, until all are drawn."""
+        """Show a bar until the goals of all tasks are drawn."""
         self._goals = (done, total)
         if not self._live.is_started:
             self._live.start()

@@ -88,13 +88,13 @@ class StatusLine(RegularLine):
         *,
         every_s: float = _EVERY_S,
     ) -> None:
-        """`show` takes the place of what it showed before; an empty text is nothing."""
+        """`show` replaces the text that it showed before; an empty text removes it."""
         super().__init__(clock, every_s=every_s)
         self._show = show
         self._is_shown = False
 
     def show(self, tally: Tally, line: str) -> None:
-        """In place of the line before."""
+        """Replace the line before."""
         self._show(line)
         self._is_shown = True
 
@@ -107,7 +107,7 @@ class StatusLine(RegularLine):
 
 def _in_terminal(text: str) -> None:
     width = shutil.get_terminal_size().columns
-    with suppress(OSError, ValueError):  # nobody reads it any more
+    with suppress(OSError, ValueError):  # the terminal is gone
         sys.stderr.write(f"\r\x1b[2K{text[: width - 1]}")
         sys.stderr.flush()
 

@@ -51,7 +51,7 @@ def score_table(result: Result) -> Table:
 
 
 def training_lines(result: Result) -> list[str]:
-    """Lines that describe how training improved the agent."""
+    """Lines on the length of the training, and on each of its curves."""
     training = result.training
     if training is None:
         return []

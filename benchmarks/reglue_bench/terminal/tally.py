@@ -30,7 +30,7 @@ _IDLE_S = 30.0  # after which a line says what may be waited for
 _LONG = 5_000  # steps of an episode from which its limit is mentioned
 _RECENT_TRAINED = 100  # training episodes that return and success are means of
 _WIDTH_TRAINED = 60  # columns of the curve of training
-_KEPT = 2000  # returns of that curve; then each two are one
+_KEPT = 2000  # points of that curve at most; beyond them, each two become their mean
 
 
 class Tally(ABC):
@@ -80,7 +80,7 @@ class Tally(ABC):
         return ", ".join(parts)
 
     def _waited(self, steps: int) -> str:
-        """A warning if nothing has moved for long, with how long it may last."""
+        """A warning if no step was taken for long, with the time limits; else empty."""
         now = self._clock()
         if steps != self._moved:
             self._moved, self._moved_at = steps, now
@@ -289,7 +289,7 @@ class TrainingTally(Tally):
         self.total = procedure.steps
         self._procedure, self._plan = procedure, judged
         self._judge: Tally | None = None  # once something is judged
-        self._last = self._clock(), 0  # when something was over before, and steps until then
+        self._last = self._clock(), 0  # at the last outcome of training: time, and steps so far
         self._tells_success = bool(plan.parameters.get("tells_success", not plan.is_by_return))
         self._steps = 0 if begun.left else procedure.steps
         self._recent: deque[tuple[float, bool]] = deque(maxlen=_RECENT_TRAINED)
@@ -338,7 +338,7 @@ class TrainingTally(Tally):
         return _bars([("return", line, f"{number(low)} to {number(high)}")])
 
     def _judging(self) -> Tally:
-        """From now on show the judge's tally."""
+        """The tally of the judged episodes, which begin now."""
         (began_s, before), units = self._last, range(self._procedure.judge.units)
         begun = RunStarted(
             self._plan, units, lambda: self._begun.executed() - before, self._begun.limits
