@@ -24,13 +24,14 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17reglue/v1/session.proto\x12\treglue.v1\"\x1b\n\x0bTextMessage\x12\x0c\n\x04text\x18\x01 \x01(\t\"\t\n\x07\x43leanup\"\r\n\x0bRoutineDone\"\\\n\x07Refusal\x12\x0e\n\x06of_seq\x18\x01 \x01(\x04\x12$\n\x04\x63ode\x18\x02 \x01(\x0e\x32\x16.reglue.v1.RefusalCode\x12\x0b\n\x03got\x18\x03 \x01(\t\x12\x0e\n\x06wanted\x18\x04 \x01(\t\"\x15\n\x05\x46\x61ult\x12\x0c\n\x04what\x18\x01 \x01(\t\"\x1a\n\x08\x46\x61rewell\x12\x0e\n\x06reason\x18\x01 \x01(\t*T\n\x05Phase\x12\x15\n\x11PHASE_UNSPECIFIED\x10\x00\x12\x0f\n\x0bPHASE_TRAIN\x10\x01\x12\x0f\n\x0bPHASE_ADAPT\x10\x02\x12\x12\n\x0ePHASE_EVALUATE\x10\x03*\x9d\x02\n\x0bRefusalCode\x12\x1c\n\x18REFUSAL_CODE_UNSPECIFIED\x10\x00\x12\x1b\n\x17REFUSAL_CODE_WRONG_SIZE\x10\x01\x12\x1b\n\x17REFUSAL_CODE_NOT_FINITE\x10\x02\x12\x1e\n\x1aREFUSAL_CODE_OUT_OF_DOMAIN\x10\x03\x12\x1b\n\x17REFUSAL_CODE_WRONG_KIND\x10\x04\x12\x1c\n\x18REFUSAL_CODE_NOT_CAPABLE\x10\x05\x12\x1d\n\x19REFUSAL_CODE_OUT_OF_ORDER\x10\x06\x12\x1c\n\x18REFUSAL_CODE_UNKNOWN_KEY\x10\x07\x12\x1e\n\x1aREFUSAL_CODE_NOT_SUPPORTED\x10\x08\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17reglue/v1/session.proto\x12\treglue.v1\"\x1b\n\x0bTextMessage\x12\x0c\n\x04text\x18\x01 \x01(\t\"\t\n\x07\x43leanup\"\r\n\x0bRoutineDone\"\\\n\x07Refusal\x12\x0e\n\x06of_seq\x18\x01 \x01(\x04\x12$\n\x04\x63ode\x18\x02 \x01(\x0e\x32\x16.reglue.v1.RefusalCode\x12\x0b\n\x03got\x18\x03 \x01(\t\x12\x0e\n\x06wanted\x18\x04 \x01(\t\"\x15\n\x05\x46\x61ult\x12\x0c\n\x04what\x18\x01 \x01(\t\"\x1a\n\x08\x46\x61rewell\x12\x0e\n\x06reason\x18\x01 \x01(\t*T\n\x05Phase\x12\x15\n\x11PHASE_UNSPECIFIED\x10\x00\x12\x0f\n\x0bPHASE_TRAIN\x10\x01\x12\x0f\n\x0bPHASE_ADAPT\x10\x02\x12\x12\n\x0ePHASE_EVALUATE\x10\x03*\x9d\x02\n\x0bRefusalCode\x12\x1c\n\x18REFUSAL_CODE_UNSPECIFIED\x10\x00\x12\x1b\n\x17REFUSAL_CODE_WRONG_SIZE\x10\x01\x12\x1b\n\x17REFUSAL_CODE_NOT_FINITE\x10\x02\x12\x1e\n\x1aREFUSAL_CODE_OUT_OF_DOMAIN\x10\x03\x12\x1b\n\x17REFUSAL_CODE_WRONG_KIND\x10\x04\x12\x1c\n\x18REFUSAL_CODE_NOT_CAPABLE\x10\x05\x12\x1d\n\x19REFUSAL_CODE_OUT_OF_ORDER\x10\x06\x12\x1c\n\x18REFUSAL_CODE_UNKNOWN_KEY\x10\x07\x12\x1e\n\x1aREFUSAL_CODE_NOT_SUPPORTED\x10\x08\x42-\n\treglue.v1P\x01Z\x12reglue/v1;regluev1\xaa\x02\tReglue.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'reglue.v1.session_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
-  DESCRIPTOR._loaded_options = None
+  _globals['DESCRIPTOR']._loaded_options = None
+  _globals['DESCRIPTOR']._serialized_options = b'\n\treglue.v1P\001Z\022reglue/v1;regluev1\252\002\tReglue.V1'
   _globals['_PHASE']._serialized_start=238
   _globals['_PHASE']._serialized_end=322
   _globals['_REFUSALCODE']._serialized_start=325

@@ -24,13 +24,14 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1areglue/v1/submission.proto\x12\treglue.v1\"\x87\x01\n\x0b\x41rchivePart\x12\r\n\x05major\x18\x01 \x01(\r\x12\r\n\x05minor\x18\x02 \x01(\r\x12\r\n\x05token\x18\x03 \x01(\t\x12\x0c\n\x04name\x18\x04 \x01(\t\x12\x0c\n\x04size\x18\x05 \x01(\x04\x12\x0e\n\x06sha256\x18\x06 \x01(\x0c\x12\x0e\n\x06offset\x18\x07 \x01(\x04\x12\x0f\n\x07\x63ontent\x18\x08 \x01(\x0c\"R\n\x0c\x41rchiveState\x12\x10\n\x08received\x18\x01 \x01(\x04\x12\x12\n\nsubmission\x18\x02 \x01(\t\x12\r\n\x05image\x18\x03 \x01(\t\x12\r\n\x05phase\x18\x04 \x01(\t2N\n\x11SubmissionService\x12\x39\n\x06Submit\x12\x16.reglue.v1.ArchivePart\x1a\x17.reglue.v1.ArchiveStateb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1areglue/v1/submission.proto\x12\treglue.v1\"\x87\x01\n\x0b\x41rchivePart\x12\r\n\x05major\x18\x01 \x01(\r\x12\r\n\x05minor\x18\x02 \x01(\r\x12\r\n\x05token\x18\x03 \x01(\t\x12\x0c\n\x04name\x18\x04 \x01(\t\x12\x0c\n\x04size\x18\x05 \x01(\x04\x12\x0e\n\x06sha256\x18\x06 \x01(\x0c\x12\x0e\n\x06offset\x18\x07 \x01(\x04\x12\x0f\n\x07\x63ontent\x18\x08 \x01(\x0c\"R\n\x0c\x41rchiveState\x12\x10\n\x08received\x18\x01 \x01(\x04\x12\x12\n\nsubmission\x18\x02 \x01(\t\x12\r\n\x05image\x18\x03 \x01(\t\x12\r\n\x05phase\x18\x04 \x01(\t2N\n\x11SubmissionService\x12\x39\n\x06Submit\x12\x16.reglue.v1.ArchivePart\x1a\x17.reglue.v1.ArchiveStateB-\n\treglue.v1P\x01Z\x12reglue/v1;regluev1\xaa\x02\tReglue.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'reglue.v1.submission_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
-  DESCRIPTOR._loaded_options = None
+  _globals['DESCRIPTOR']._loaded_options = None
+  _globals['DESCRIPTOR']._serialized_options = b'\n\treglue.v1P\001Z\022reglue/v1;regluev1\252\002\tReglue.V1'
   _globals['_ARCHIVEPART']._serialized_start=42
   _globals['_ARCHIVEPART']._serialized_end=177
   _globals['_ARCHIVESTATE']._serialized_start=179
