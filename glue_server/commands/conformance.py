@@ -63,7 +63,11 @@ def conformance(
         Option(metavar="GLOBS", help="only checks whose names match, such as `tensors.*,turns.*`"),
     ] = "*",
     level: Annotated[
-        Level, Option(help="only checks of this level; `core` is what every client has to pass")
+        Level,
+        Option(
+            help="only checks of this level; `core` is what every client has to pass with the "
+            "kit's program, `wire` what any program has to pass"
+        ),
     ] = "all",
     json_: Annotated[
         Path | None, Option("--json", metavar="FILE", help="write the result of each check")
@@ -79,7 +83,8 @@ def conformance(
 ) -> None:
     """Check a client against the protocol, by playing the glue's side.
 
-    The client runs the conformance program of its role, see `proto/CONFORMANCE.md`.
+    The client runs the conformance program of its role, see `proto/CONFORMANCE.md`; at the level
+    `wire` it may run any program.
 
     reglue conformance agent --cmd "reglue join reglue.conformance:ConformanceAgent"
 
@@ -88,7 +93,7 @@ def conformance(
     with loading():
         from glue_server.conformance.check_runner import checks_of, run_checks
         from glue_server.conformance.checks import OF_GRPC_ALONE
-        from glue_server.conformance.harness import Harness
+        from glue_server.conformance.harness import DRIVERS, DRIVERS_OF_ANY_PROGRAM, Harness
 
     checks = [
         check
@@ -113,6 +118,7 @@ def conformance(
                 ),
                 token=token,
                 timeout_s=timeout,
+                drivers=DRIVERS_OF_ANY_PROGRAM if level == "wire" else DRIVERS,
             )
             for number in range(jobs if cmd else 1)
         ]

@@ -43,7 +43,7 @@ def group(name: str, *functions: Callable[[Harness], None]) -> tuple[Check, ...]
     )
 
 
-Level = Literal["all", "core", "reconnect", "tls", "pipelining", "large"]
+Level = Literal["all", "core", "wire", "reconnect", "tls", "pipelining", "large"]
 
 _CHECKS: dict[str, tuple[str, ...]] = {
     "reconnect": ("reconnect.*",),
@@ -53,11 +53,38 @@ _CHECKS: dict[str, tuple[str, ...]] = {
 }
 """Level -> names of its checks. All other checks are of `core`."""
 
+_FOR_ALL = (
+    *("join.*", "tls.plays", "tls.stranger", "tls.wrong-name", "tls.no-tls"),
+    *("calls.unknown-fields", "farewell.at-once", "farewell.in-mid-episode"),
+)
+_FOR_PEERS = (
+    *("calls.message-first", "calls.one-slot", "calls.many-slots", "calls.init-again"),
+    *("calls.after-cleanup", "calls.once", "refusals.taken", "broken.*"),
+)
+_OF_ANY_PROGRAM: dict[str, tuple[str, ...]] = {
+    "agent": (
+        *(*_FOR_ALL, *_FOR_PEERS, "calls.some-slots", "calls.*-under-way", "agent.waves"),
+        *("turns.*", "tensors.*", "refusals.not-capable"),
+    ),
+    "environment": (
+        *(*_FOR_ALL, *_FOR_PEERS, "environment.no-slots", "environment.adapt"),
+        *("environment.repeats", "environment.abilities"),
+    ),
+    "experiment": (*_FOR_ALL, "farewell.leaves", "broken.unknown-answer"),
+}
+"""Role -> names of the checks of `wire`, but for those of `_OF_THE_KITS_PROGRAM`."""
 
-def is_of_level(check: str, level: Level) -> bool:
-    """Whether a check of that name belongs to the level."""
-    own = next(
-        (each for each, names in _CHECKS.items() if any(fnmatchcase(check, n) for n in names)),
-        "core",
-    )
+_OF_THE_KITS_PROGRAM = ("turns.abandon", "turns.budget", "tensors.largest-*")
+
+
+def is_of_level(check: str, role: str, level: Level) -> bool:
+    """Whether a role's check of that name belongs to the level."""
+    if level == "wire":
+        is_of_any = _matches(check, _OF_ANY_PROGRAM[role])
+        return is_of_any and not _matches(check, _OF_THE_KITS_PROGRAM)
+    own = next((each for each, names in _CHECKS.items() if _matches(check, names)), "core")
     return level in ("all", own)
+
+
+def _matches(check: str, names: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(check, each) for each in names)

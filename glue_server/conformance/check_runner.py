@@ -25,7 +25,7 @@ def checks_of(role: str, only: str = "*", level: Level = "all") -> list[Check]:
 
     Raises UnknownName if there are none.
     """
-    of_level = [check for check in CHECKS[role] if is_of_level(check.name, level)]
+    of_level = [check for check in CHECKS[role] if is_of_level(check.name, role, level)]
     globs = only.split(",")
     chosen = [check for check in of_level if any(fnmatchcase(check.name, each) for each in globs)]
     if not chosen:

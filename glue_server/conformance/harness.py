@@ -8,6 +8,11 @@ from typing import Any
 
 from glue_server.conformance.clients import ClientRun, Clients
 from glue_server.conformance.drivers.agent_driver import AgentDriver
+from glue_server.conformance.drivers.any_program import (
+    AnyAgentDriver,
+    AnyEnvironmentDriver,
+    AnyExperimentDriver,
+)
 from glue_server.conformance.drivers.driver import Driver
 from glue_server.conformance.drivers.environment_driver import EnvironmentDriver
 from glue_server.conformance.drivers.experiment_driver import ExperimentDriver
@@ -23,7 +28,14 @@ DRIVERS: Mapping[str, Callable[..., Driver]] = {
     "environment": EnvironmentDriver,
     "experiment": ExperimentDriver,
 }
-"""Drivers by role."""
+"""Drivers of the kit's programs, by role."""
+
+DRIVERS_OF_ANY_PROGRAM: Mapping[str, Callable[..., Driver]] = {
+    "agent": AnyAgentDriver,
+    "environment": AnyEnvironmentDriver,
+    "experiment": AnyExperimentDriver,
+}
+"""Drivers of other programs, by role."""
 
 
 class Harness:
@@ -37,6 +49,7 @@ class Harness:
         *,
         token: str | None = None,
         timeout_s: float = 30.0,
+        drivers: Mapping[str, Callable[..., Driver]] = DRIVERS,
     ) -> None:
         """Clients connect to `proxy`, over its Unix socket if it has one.
 
@@ -49,6 +62,7 @@ class Harness:
         self.sdk = ""  # what the last client called its library
         self._is_aborted = False
         self._clients = clients
+        self._make_driver = drivers[role]
         self._servers: list[GlueServer] = []
         self._run: ClientRun | None = None
         self._driver: Driver | None = None
@@ -123,7 +137,7 @@ class Harness:
         port = self._run.admit_at(server)
         self.sdk = port.hello.sdk
         if self._driver is None:
-            self._driver = DRIVERS[self.role](port, timeout_s=self.timeout_s)
+            self._driver = self._make_driver(port, timeout_s=self.timeout_s)
         self._driver.port = port
 
     def reset(self) -> None:

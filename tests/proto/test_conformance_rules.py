@@ -6,12 +6,14 @@ import json
 import re
 import struct
 from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from glue_server.conformance.check_runner import checks_of
 from glue_server.conformance.checks import CHECKS
 from glue_server.conformance.conformance_tasks import TASKS, random_rows
 from glue_server.conformance.drivers.experiment_driver import (
@@ -296,6 +298,24 @@ def test_the_table_has_every_check_and_what_it_wants() -> None:
         for (name, sentence), roles in asked.items()
     }
     assert set(told) == wanted
+
+
+@pytest.mark.parametrize("role", CHECKS)
+def test_the_table_of_checks_for_any_program_is_whole(role: str) -> None:
+    rows = {"agent": ("all", "both", "agents"), "environment": ("all", "both", "environments")}
+    told: set[str] = set()
+    for row in rows.get(role, ("all", "experiments")):
+        (cell,) = re.findall(rf"^\| {row} \| (`[^|]*) \|$", README, re.MULTILINE)
+        for part in cell.split(";"):
+            with_, _, without = part.partition(" without ")
+            told |= named(role, with_) - named(role, without)
+    assert told == {check.name for check in checks_of(role, level="wire")}
+
+
+def named(role: str, globs: str) -> set[str]:
+    """The checks of a role whose names match a glob in the text."""
+    found = re.findall(r"`([^`]*)`", globs)
+    return {each.name for each in CHECKS[role] if any(fnmatchcase(each.name, g) for g in found)}
 
 
 @pytest.mark.parametrize("program", [ConformanceAgent, ConformanceEnvironment])

@@ -65,7 +65,6 @@ def waves(harness: Harness) -> None:
         driver.ask(Freeze())
         driver.turns.phase = Phase.EVALUATE
         driver.play(4)
-    driver.counts()
 
 
 def continuing(harness: Harness) -> None:

@@ -140,6 +140,39 @@ def adapt(harness: Harness) -> None:
         driver.play(_STEPS)
 
 
+def repeats(harness: Harness) -> None:
+    """Plays a cell alike in every slot, and again after others, unless it says it does not."""
+    driver = harness.begin(PLAIN.with_slots(3))
+    cell, actions = driver.plays.cell(), driver.plays.actions(_STEPS)
+    first = driver.episode(cell, actions)
+    driver.start_all()
+    driver.play(_STEPS)
+    again = driver.episode(cell, actions)
+    if driver.ready.repeatable:
+        for got in (*first, *again):
+            check_same("a cell's episode", got, first[0])
+
+
+def abilities(harness: Harness) -> None:
+    """Has the optional routines that it says it has, and refuses the others: NOT_SUPPORTED."""
+    driver = harness.begin(PLAIN.with_slots(2))
+    driver.start_all()
+    for has, get, put in (
+        (driver.ready.restores, GetState, SetState),
+        (driver.ready.seeds, GetRandomSeed, SetRandomSeed),
+    ):
+        if has:
+            driver.put(put, 0, driver.keep(get(0)))
+        else:
+            driver.ask_refused(get(0), "NOT_SUPPORTED")
+            driver.ask_refused(put(0, b""), "NOT_SUPPORTED")
+    if driver.ready.standardizes:
+        driver.ask(StandardizeRandomness(3))
+    else:
+        driver.ask_refused(StandardizeRandomness(3), "NOT_SUPPORTED")
+    driver.play(3)
+
+
 def slot_fault(harness: Harness) -> None:
     """Reports which slot failed, and why; the others play on, and that one after a start."""
     driver = harness.begin(PLAIN.with_slots(3))
@@ -170,7 +203,8 @@ def largest_played(harness: Harness) -> None:
 
 ENVIRONMENTS = (
     *group(
-        "environment", routines, no_slots, before_init, no_such_slot, standardize, adapt, slot_fault
+        *("environment", routines, no_slots, before_init, no_such_slot, standardize, adapt),
+        *(repeats, abilities, slot_fault),
     ),
     *group("states", state, state_elsewhere, seed, unknown_keys, out_of_episodes),
     *group("tensors", largest_play, largest_played),

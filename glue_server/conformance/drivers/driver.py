@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from glue_server.conformance.comparing import check_reply, check_same
@@ -48,7 +49,7 @@ class Driver:
 
         The reference gets `for_reference` instead if a field is opaque.
         """
-        self.port.send(call, budget)
+        self._put(call, budget)
         wanted = self._reference(for_reference or call, budget)
         self._wanted.append((call, wanted))
         return wanted
@@ -57,7 +58,7 @@ class Driver:
         """The reply to the oldest call under way. Raises NotConforming."""
         call, wanted = self._wanted.popleft()
         reply = self._receive(f"the reply to {type(call).__name__}", type(wanted))
-        check_reply(call, reply, wanted)
+        self._check(call, reply, wanted)
         return reply
 
     def ask(self, call: Any, budget: Budget = Budget()) -> Any:  # noqa: B008 - frozen
@@ -88,9 +89,24 @@ class Driver:
             raise NotConforming(f"`{command}`", got=type(reply).__name__, wanted="TextMessage")
         return reply.text, self._reference(TextMessage(command), Budget()).text
 
+    def _put(self, call: Any, budget: Budget) -> None:
+        with _as_verdict(f"sending {type(call).__name__}", "a client that is there"):
+            self.port.send(call, budget)
+
+    def _check(self, call: Any, reply: Any, wanted: Any) -> None:
+        """Raise NotConforming if `reply` is not the one that is wanted."""
+        check_reply(call, reply, wanted)
+
     def _receive(self, what: str, wanted: type) -> Any:
-        try:
+        with _as_verdict(what, wanted.__name__):
             return self.port.receive(self._timeout_s)
-        except (AgentFault, BadReply, EnvironmentFault) as error:
-            got = str(error).partition(";")[0]  # without advice to those who run benchmarks
-            raise NotConforming(what, got=got, wanted=wanted.__name__) from error
+
+
+@contextmanager
+def _as_verdict(what: str, wanted: str) -> Iterator[None]:
+    """Raise NotConforming for the errors of a client that is gone, failed or answers wrongly."""
+    try:
+        yield
+    except (AgentFault, BadReply, EnvironmentFault) as error:
+        got = str(error).partition(";")[0]  # without advice to those who run benchmarks
+        raise NotConforming(what, got=got, wanted=wanted) from error

@@ -16,6 +16,7 @@ from reglue.messages.agent_messages import Phase, RoutineDone, TextMessage
 from reglue.messages.environment_messages import (
     Cell,
     EnvironmentInit,
+    EnvironmentReady,
     GetRandomSeed,
     GetState,
     Play,
@@ -23,7 +24,7 @@ from reglue.messages.environment_messages import (
     SetRandomSeed,
     SetState,
 )
-from reglue.spec import TaskSpec
+from reglue.spec import Arrays, TaskSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +40,17 @@ class EnvironmentDriver(Driver):
 
     def __init__(self, port: Any, *, timeout_s: float) -> None:
         super().__init__(port, environment_reference(), timeout_s=timeout_s)
+        self.ready = EnvironmentReady(PLAIN, {})
         self.plays = Plays(PLAIN, {})
 
     def begin(self, spec: TaskSpec) -> None:
         """Tell it what to play, then env_init."""
         self.ask(TextMessage(f"play\n{spec_text(spec)}"))
-        ready = self.ask(EnvironmentInit(spec.slots))
-        self.plays = Plays(spec, ready.variants)
+        self._init(spec.slots)
+
+    def _init(self, slots: int) -> None:
+        self.ready = self.ask(EnvironmentInit(slots))
+        self.plays = Plays(self.ready.spec, self.ready.variants)
 
     def go(self, slots: Sequence[int] | None = None) -> None:
         """Send a random Play."""
@@ -66,6 +71,32 @@ class EnvironmentDriver(Driver):
         assert isinstance(wanted, Played), wanted
         self.plays.update(play, wanted)
 
+    def episode(self, cell: Cell, actions: Arrays) -> list[list[object]]:
+        """Play a cell in every slot at once, with the same actions, (steps, *shape).
+
+        Returns for each slot what happened at its start and at its steps.
+        """
+        live = list(range(self.plays.spec.slots))
+        seen: list[list[object]] = [[] for _ in live]
+        self.go_on(Play(np.array([], np.uint32), {}, dict.fromkeys(live, cell)))
+        first = self.take()
+        for slot in live:
+            seen[slot].append(_row(first.observations, slot))
+        for step in range(len(next(iter(actions.values())))):
+            same = {name: rows[step : step + 1] for name, rows in actions.items()}
+            every = {name: np.repeat(row, len(live), axis=0) for name, row in same.items()}
+            self.go_on(Play(np.array(live, np.uint32), every, {}))
+            played = self.take()
+            columns = (played.rewards, played.terminated, played.truncated, played.success)
+            for row, slot in enumerate(live):
+                earned = [column[row].item() for column in columns]
+                seen[slot].append((*earned, _row(played.observations, row)))
+            is_over = (played.terminated | played.truncated).tolist()
+            live = [slot for slot, over in zip(live, is_over, strict=True) if not over]
+            if not live:
+                break
+        return seen
+
     def keep(self, call: GetState | GetRandomSeed) -> Kept:
         """Get a state or seed, to be set later."""
         wanted = self.send(call)
@@ -77,6 +108,10 @@ class EnvironmentDriver(Driver):
         reply = self.take()
         if call is SetState and isinstance(reply, RoutineDone):
             self.plays.resume(slot)
+
+
+def _row(observations: Arrays, row: int) -> list[bytes]:
+    return [rows[row].tobytes() for rows in observations.values()]
 
 
 _SEEDS = (0, 1, 41, 2**53 + 1, 2**63 - 1)
@@ -104,9 +139,13 @@ class Plays:
         """A Play of these slots, with random actions and cells, of that phase if there is one."""
         return Play(
             slots=np.array(steps, np.uint32),
-            actions=random_rows(self._rng, self.spec.actions, len(steps)) if steps else {},
+            actions=self.actions(len(steps)) if steps else {},
             starts={slot: self.cell(phase) for slot in starts},
         )
+
+    def actions(self, rows: int) -> Arrays:
+        """Random actions."""
+        return random_rows(self._rng, self.spec.actions, rows)
 
     def update(self, play: Play, played: Played) -> None:
         """Slots are live from their start to their end."""

@@ -53,7 +53,7 @@ from reglue.messages.experiment_messages import (
 )
 from reglue.spec import Array, TaskSpec, TensorSpec
 
-_LOOK_S = 0.1  # how often the kit checks that the program is still there
+LOOK_S = 0.1  # how often the kit checks that the program is still there
 _DID = "did "
 _TRAJECTORY = ("observations", "actions", "rewards", "end")
 
@@ -150,7 +150,7 @@ class ExperimentDriver(Driver):
         """Wait until the program has left, then close its session. Raises NotConforming."""
         deadline = time.monotonic() + self._timeout_s
         while not (self.port.is_gone or run.has_left()):
-            if (call := self.port.next(_LOOK_S)) is not None:
+            if (call := self.port.next(LOOK_S)) is not None:
                 wanted = "a program that leaves"
                 raise NotConforming("leaving", got=short(call), wanted=wanted)
             if time.monotonic() > deadline:
@@ -158,15 +158,18 @@ class ExperimentDriver(Driver):
         self.port.close("the program has left")
 
     def dismiss(self, run: ClientRun) -> None:
-        """Tell the program to leave; it must say farewell and exit with code 0."""
-        self.tell("leave")
+        """Let the program leave; it must say farewell and exit with code 0."""
         with recording_messages(self.port) as received:
-            self.wait_until_gone(run)
+            self._play_out(run)
             run.expect_exit()
         kinds = [each.WhichOneof("call") for each in received]
         check_same("what it says", kinds[-1:], ["farewell"])
         if run.client.exit_code() not in (0, None):
             raise NotConforming("leaving", got=run.ending(), wanted="exit code 0")
+
+    def _play_out(self, run: ClientRun) -> None:
+        self.tell("leave")
+        self.wait_until_gone(run)
 
     def counts(self) -> dict[str, int]:
         """Ask for the counts of slot 0; return the agent's number of calls of each routine."""
@@ -218,7 +221,7 @@ class ExperimentDriver(Driver):
         """The next call. Raises NotConforming."""
         deadline = time.monotonic() + self._timeout_s
         while time.monotonic() < deadline:
-            if (call := self.port.next(_LOOK_S)) is not None:
+            if (call := self.port.next(LOOK_S)) is not None:
                 return call
             if self.port.is_gone:
                 raise NotConforming(what, got="a program that has gone", wanted="a call")
