@@ -10,7 +10,7 @@ BIN := .venv/bin
 BUF := cd proto && node_modules/.bin/buf
 STUBS := agent_clients/python
 TYPESCRIPT := agent_clients/typescript
-C_FILES := find agent_clients/cpp agent_clients/c -name '*.cc' -o -name '*.c' -o -path 'agent_clients/c*/src/*.h' -o -path 'agent_clients/cpp/*.h'
+C_FILES := find agent_clients/cpp agent_clients/c agent_clients/minimal -name '*.cc' -o -name '*.c' -o -path 'agent_clients/c*/src/*.h' -o -path 'agent_clients/cpp/*.h'
 DEMO := runs/demo-$(shell date +%Y%m%d-%H%M%S)
 
 # Tests start hundreds of programs: compiled modules that are kept save each a fifth of its start.
@@ -21,7 +21,7 @@ export PATH := $(CURDIR)/build/julia/bin:$(PATH)
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help help-all setup demo dist docs pages reference picture chaos signals crowd cheats mutants test test-python fuzz test-clients test-containers check conformance coverage speed scaling format proto \
-	proto-image constraints clean clients cpp onnxruntime sanitize tidy c julia typescript units tools docker \
+	proto-image constraints clean clients cpp onnxruntime wire sanitize tidy c julia typescript units tools docker \
 	check-style check-types check-layers check-proto check-stubs \
 	check-tests check-clients check-containers ready-clients tested-clients every-test every-client-test
 
@@ -101,7 +101,7 @@ test-clients: ready-clients ## the clients in other languages: their tests, and 
 	$(MAKE) tested-clients
 
 # TypeScript's sources are generated anew for the pages of reference: not while they are compiled or linted.
-ready-clients: clients onnxruntime
+ready-clients: clients onnxruntime wire
 	$(MAKE) reference
 
 tested-clients: tidy sanitize units every-client-test
@@ -121,6 +121,11 @@ docker:
 	[ "$(REGLUE_NO_DOCKER)" = 1 ] || .ci/docker
 
 clients: cpp c julia typescript ## build the clients in other languages
+
+wire: ## see to what builds the agents of agent_clients/minimal, which use no SDK
+	.ci/cpp
+	.ci/go
+	.ci/java
 
 CMAKE := cmake -G Ninja -DREGLUE_STRICT=ON
 # `make check` compiles beside tests, which go first.
@@ -221,6 +226,8 @@ tools: .venv/pyvenv.cfg proto/node_modules/is-installed $(TYPESCRIPT)/node_modul
 	.ci/clang
 	.ci/doxygen
 	.ci/julia build/julia
+	.ci/go
+	.ci/java
 
 # One run of tests after the other: two at once starve each other.
 check-tests: ready-clients
@@ -232,7 +239,7 @@ every-test: .venv/dev-is-installed
 
 # A third of all work is for files that most changes leave as they are: what passed with the same files is not checked again.
 ALL_READ := .ci Makefile constraints.txt pyproject.toml agent_clients benchmarks env_adapters glue_server proto
-CLIENTS_READ := $(ALL_READ) docs/api docs/reference docs/how-to/minimal-client.md tests \
+CLIENTS_READ := $(ALL_READ) docs/api docs/reference docs/how-to/minimal-client.md docs/how-to/go.md docs/how-to/java.md tests \
 	:!tests/docker :!tests/docs :!tests/reglue_competition :!tests/repository
 CONTAINERS_READ := $(filter-out Makefile,$(ALL_READ)) .dockerignore bakeoff.toml competition docker-compose.yml docs/how-to/go-live.md \
 	tests/*.py tests/agent_clients tests/docker

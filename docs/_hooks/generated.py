@@ -101,7 +101,7 @@ def _columns(table: str, columns: Iterable[tuple[str, object, object]]) -> str:
 def source(path: str) -> str:
     """A file of the repository, as it is."""
     text = (ROOT / path).read_text(encoding="utf-8").rstrip()
-    language = {".proto": "protobuf"}.get(Path(path).suffix, Path(path).suffix[1:])
+    language = {".cc": "cpp", ".proto": "protobuf"}.get(Path(path).suffix, Path(path).suffix[1:])
     return f"```{language}\n{text}\n```"
 
 
