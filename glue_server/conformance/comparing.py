@@ -70,6 +70,11 @@ def check_reply(call: Any, got: Any, wanted: Any) -> None:
             check_same(f"the reply to {type(call).__name__}", got, wanted)
 
 
+def check_refused(call: Any, reply: Any, code: str) -> None:
+    """Raise NotConforming unless `reply` refuses the call with that code."""
+    check_same(f"the reply to {type(call).__name__}", getattr(reply, "code", reply), code)
+
+
 def check_same(what: str, got: object, wanted: object) -> None:
     """Raise NotConforming unless both are equal."""
     if got != wanted:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import shlex
+import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -13,6 +15,7 @@ from typing import Any
 import pytest
 
 from glue_server.conformance.check_runner import checks_of
+from glue_server.conformance.tcp_proxy import TcpProxy
 from reglue_bench import evaluate
 from reglue_bench.results.read_run import read_run
 from tests.agent_clients.client_programs import JULIA, ROOT, built, run, typescript
@@ -59,6 +62,31 @@ def test_it_keeps_the_rules_of_the_wire_and_plays_over_tls(
     play: dict[str, Any] = {"runs": 1, "episodes": 2, "episode_limit": 20, "tls": True}
     result = evaluate("online:gridworld", "", agent_cmd=command, out=tmp_path / "run", **play)
     assert result.complete
+
+
+CUT = ("?", "?ca=", "?ca=&token=t", "?token=t&later=1")
+
+
+@pytest.mark.parametrize("language", CLIENTS)
+def test_it_does_not_dial_by_a_join_string_that_was_cut(
+    language: str, minimal_client: Callable[[str], str]
+) -> None:
+    """Its authority may be in the part that is missing."""
+    command = shlex.split(minimal_client(language))
+    for end in CUT:
+        with TcpProxy() as nobody:
+            address = {"REGLUE_ADDRESS": f"reglue://{nobody.address}{end}", "REGLUE_TOKEN": "t"}
+            done = subprocess.run(
+                command,
+                env=os.environ | address,
+                capture_output=True,
+                check=False,
+                text=True,
+                timeout=60,
+            )
+            assert done.returncode > 0
+            assert "join string that was cut" in done.stderr
+            assert nobody.refused == 0
 
 
 def test_agents_in_seven_languages_meet_in_one_bakeoff(

@@ -12,6 +12,7 @@ import pytest
 
 from glue_server.conformance.check_runner import checks_of
 from glue_server.conformance.checks import CHECKS
+from glue_server.conformance.tcp_proxy import TcpProxy
 from tests.repository.pages import blocks
 
 pytestmark = pytest.mark.slow
@@ -59,6 +60,24 @@ def test_the_python_clients_keep_the_rules_of_the_wire(role: str, page: Path) ->
     passed = conformance(page, role, page / PROGRAMS[role], "--level", "wire")
     assert all(passed.values()), passed
     assert [*passed] == [check.name for check in checks_of(role, level="wire")]
+
+
+@pytest.mark.parametrize("end", ["?", "?ca=", "?ca=&token=t", "?token=t&later=1"])
+def test_the_python_client_does_not_dial_by_a_join_string_that_was_cut(
+    end: str, page: Path
+) -> None:
+    """Its authority may be in the part that is missing."""
+    with TcpProxy() as nobody:
+        done = subprocess.run(
+            [sys.executable, page / "first.py"],
+            env={**os.environ, "REGLUE_ADDRESS": f"reglue://{nobody.address}{end}"},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        assert done.returncode == 1
+        assert nobody.refused == 0
 
 
 AGENTS = {

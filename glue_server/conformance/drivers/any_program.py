@@ -10,7 +10,7 @@ import numpy as np
 
 from glue_server.agent.actions import ActionChecks, given_up, held
 from glue_server.conformance.clients import ClientRun
-from glue_server.conformance.comparing import check_same, short
+from glue_server.conformance.comparing import check_refused, check_same, short
 from glue_server.conformance.drivers.agent_driver import AgentDriver, Turns
 from glue_server.conformance.drivers.driver import Driver
 from glue_server.conformance.drivers.environment_driver import EnvironmentDriver
@@ -21,7 +21,6 @@ from reglue.messages.agent_messages import (
     Actions,
     AgentInit,
     Budget,
-    Refusal,
     RoutineDone,
     TextMessage,
     Turn,
@@ -59,9 +58,7 @@ class _AnyPeerDriver(Driver):
 
     def _check(self, call: Any, reply: Any, wanted: Any) -> None:
         kind = _ANSWERS.get(type(call), RoutineDone)
-        if not isinstance(reply, (kind, Refusal)):
-            what = f"the reply to {type(call).__name__}"
-            check_same(what, type(reply).__name__, kind.__name__)
+        check_same(f"the reply to {type(call).__name__}", type(reply).__name__, kind.__name__)
 
 
 class AnyAgentDriver(_AnyPeerDriver, AgentDriver):
@@ -106,8 +103,7 @@ class AnyEnvironmentDriver(_AnyPeerDriver, EnvironmentDriver):
         for_reference: Any = None,
     ) -> Any:
         """Send a call, and wait for the reply, which `take` returns again."""
-        self._put(call, budget)
-        reply = self._receive(f"the reply to {type(call).__name__}", object)
+        reply = self._answer_to(call, budget)
         self._check(call, reply, None)
         if isinstance(reply, Played):
             check_same("slots that failed", dict(reply.faults), {})
@@ -116,6 +112,13 @@ class AnyEnvironmentDriver(_AnyPeerDriver, EnvironmentDriver):
 
     def take(self) -> Any:
         return self._wanted.popleft()[1]
+
+    def ask_refused(self, call: Any, code: str) -> None:
+        check_refused(call, self._answer_to(call, Budget()), code)
+
+    def _answer_to(self, call: Any, budget: Budget) -> Any:
+        self._put(call, budget)
+        return self._receive(f"the reply to {type(call).__name__}", object)
 
 
 class AnyExperimentDriver(ExperimentDriver):

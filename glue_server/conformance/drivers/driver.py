@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from glue_server.conformance.comparing import check_reply, check_same
+from glue_server.conformance.comparing import check_refused, check_reply, check_same
 from glue_server.conformance.drivers.reference import Reference
 from reglue.errors import AgentFault, BadReply, EnvironmentFault, NotConforming
 from reglue.messages.agent_messages import Budget, TextMessage
@@ -68,8 +68,7 @@ class Driver:
 
     def ask_refused(self, call: Any, code: str) -> None:
         """Send a call that must be refused with `code`."""
-        reply = self.ask(call)
-        check_same(f"the reply to {type(call).__name__}", getattr(reply, "code", reply), code)
+        check_refused(call, self.ask(call), code)
 
     def counts(self) -> dict[str, int]:
         """The client's count of calls by routine. Raises NotConforming unless it is the kit's."""
