@@ -53,6 +53,8 @@ export class Glue {
   readonly #unixServer = createServer((socket) => this.#welcome(socket));
   /** How many of the next streams end before they are admitted. */
   turnsAway = 0;
+  /** How many of the next peers get a ticket; the others get no answer. */
+  tickets = Infinity;
   address = "";
 
   constructor(
@@ -66,8 +68,10 @@ export class Glue {
         connect: method("/reglue.v1.AgentService/Session", AgentReplySchema, AgentCallSchema, true),
       },
       {
-        join: (_: unknown, answer: (error: null, ticket: Ticket) => void) =>
-          answer(null, create(TicketSchema, { session: "s", secret: SECRET, ...this.ticket })),
+        join: (_: unknown, answer: (error: null, ticket: Ticket) => void) => {
+          if (this.tickets-- <= 0) return;
+          answer(null, create(TicketSchema, { session: "s", secret: SECRET, ...this.ticket }));
+        },
         connect: (stream: ServerDuplexStream<AgentReply, object>) => this.#connected(stream),
       },
     );

@@ -190,6 +190,16 @@ test("a glue that gives tickets and takes no stream is abandoned after the conne
   ]);
 });
 
+test("a glue that ends a session and answers no more is no wrong address", async () => {
+  const ticket = { address: "", reconnectWindowUs: 50_000n };
+  glue = await new Glue(ticket).open();
+  ticket.address = glue.address;
+  glue.turnsAway = Infinity;
+  glue.tickets = 1;
+  const playing = play(new SlowAgent(), { connectTimeoutS: 1, transport: "grpc" });
+  await assert.rejects(playing, /^SessionLost: the glue went away: not now/);
+});
+
 for (const [transport, how] of [
   ["auto", "the glue's Unix socket"],
   ["grpc", undefined],

@@ -104,6 +104,7 @@ class AnsweringSession {
   static constexpr std::chrono::seconds kEnd{2};       // and when leaving
 
   bool enter(const Deadline& until);
+  std::optional<v1::Ticket> join(const Deadline& until);
   bool receive(const Deadline& until);
   void reconnect(const StreamEnded& end);
   void join_anew(const StreamEnded& end);
@@ -125,6 +126,7 @@ class AnsweringSession {
   Hello hello_;
 
   std::optional<Joining> joining_;  // while there is no ticket
+  std::optional<StreamEnded> forgotten_;  // why the last ticket was given up
   std::optional<Route> route_;      // of the ticket, if there is one
   std::unique_ptr<Stream> stream_;
   bool is_admitted_ = false;      // at the glue, by an earlier stream
@@ -180,12 +182,8 @@ template <class Wire>
 bool AnsweringSession<Wire>::enter(const Deadline& until) {
   if (!stream_ && !interrupt_.sleep(next_try_, until)) return false;
   if (!route_) {
-    if (!joining_) {
-      joining_.emplace(join_string_, Wire::role, name_, connect_timeout_, log_, interrupt_);
-    }
-    std::optional<v1::Ticket> ticket = joining_->ticket(until);
+    std::optional<v1::Ticket> ticket = join(until);
     if (!ticket) return false;
-    joining_.reset();
     route_ = Route{join_string_, *std::move(ticket), transport_, Wire::method,
                    &log_,        &interrupt_,        &outage_};
     is_admitted_ = false;
@@ -201,6 +199,23 @@ bool AnsweringSession<Wire>::enter(const Deadline& until) {
     is_admitted_ = true;
   }
   return true;
+}
+
+/// A ticket; none if `until` comes first. Throws as Joining. If no glue answers in time, but one
+/// has ended an earlier ticket, throws the meaning of that end: the address was right.
+template <class Wire>
+std::optional<v1::Ticket> AnsweringSession<Wire>::join(const Deadline& until) {
+  if (!joining_) {
+    joining_.emplace(join_string_, Wire::role, name_, connect_timeout_, log_, interrupt_);
+  }
+  try {
+    std::optional<v1::Ticket> ticket = joining_->ticket(until);
+    if (ticket) joining_.reset();
+    return ticket;
+  } catch (const Unreachable&) {
+    if (forgotten_) forgotten_->throw_meaning();
+    throw;
+  }
 }
 
 /// Receives the next new call, or the farewell; logs refusals. False if `until` comes first.
@@ -279,6 +294,7 @@ template <class Wire>
 void AnsweringSession<Wire>::join_anew(const StreamEnded& end) {
   const auto pause = rejoin_wait_.pause(connect_timeout_);
   if (!pause) end.throw_meaning();
+  forgotten_ = end;
   outage_.forget();
   route_.reset();
   next_try_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(*pause);

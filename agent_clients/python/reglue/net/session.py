@@ -18,6 +18,7 @@ from reglue.errors import (
     ReglueError,
     SessionLost,
     SpecError,
+    Unreachable,
     UsageError,
     error_text,
     printable,
@@ -208,16 +209,23 @@ class Session(GlueSession):
         Returns the farewell's reason. Throw in what goes wrong, so that the glue is told, and
         close it to leave early. Raises as `connect`.
         """
+        forgotten: ReglueError | None = None
         while True:
-            self._join()
+            try:
+                self._join()
+            except Unreachable as error:
+                if forgotten is None:
+                    raise
+                raise forgotten from error  # a glue has answered at this address before
             self._answers: OrderedDict[int, bytes] = OrderedDict()  # to the last calls
             try:
                 return (yield from self._calls())
-            except _Forgotten as forgotten:
+            except _Forgotten as end:
+                forgotten = end.error
                 self._close()
                 pause_s = self._rejoin_wait.pause_s()
                 if pause_s is None:
-                    raise forgotten.error from forgotten.error.__cause__
+                    raise forgotten from forgotten.__cause__
                 self._outage.forget()
                 time.sleep(pause_s)
             except GeneratorExit:

@@ -6,7 +6,14 @@ import { setImmediate as nextRound } from "node:timers/promises";
 
 import { status } from "@grpc/grpc-js";
 
-import { BadCall, ReglueError, SessionLost, SpecError, UsageError } from "../errors.js";
+import {
+  BadCall,
+  ReglueError,
+  SessionLost,
+  SpecError,
+  Unreachable,
+  UsageError,
+} from "../errors.js";
 import type { AgentCall } from "../gen/reglue/v1/agent_pb.js";
 import type { EnvironmentCall } from "../gen/reglue/v1/environment_pb.js";
 import type { Ticket } from "../gen/reglue/v1/lobby_pb.js";
@@ -76,8 +83,13 @@ export async function playSession<Message extends AgentCall | EnvironmentCall>(
 ): Promise<string> {
   const outage = new Outage(playing.log);
   const rejoinWait = new ReconnectWait(playing.connectTimeoutMs); // for a ticket with a good stream
+  let forgotten: unknown; // why the last ticket was given up
   for (;;) {
-    const session = new Session(peer, where, await join(where, playing), playing, outage);
+    const ticket = await join(where, playing).catch((error: unknown) => {
+      // A glue has answered at this address before.
+      throw error instanceof Unreachable && forgotten !== undefined ? forgotten : error;
+    });
+    const session = new Session(peer, where, ticket, playing, outage);
     try {
       return await session.play();
     } catch (error) {
@@ -85,6 +97,7 @@ export async function playSession<Message extends AgentCall | EnvironmentCall>(
       if (session.hadGoodStream) rejoinWait.restart();
       const pauseMs = rejoinWait.pauseMs();
       if (pauseMs === undefined) throw error.cause;
+      forgotten = error.cause;
       outage.forget();
       await pause(pauseMs, playing.signal);
     }
