@@ -51,7 +51,7 @@ def test_a_half_step_sends_the_arguments_of_the_time_of_its_call(tmp_path: Path)
         """
 await rl.init();
 const [action, slots, observation] = [Float32Array.of(0.5), [0], Float64Array.of(3, 4)];
-const calls = [rl.envStart(slots), rl.envStep([action], slots), rl.envStep(action, slots),
+const calls = [rl.envStart({ slots }), rl.envStep([action], slots), rl.envStep(action, slots),
   rl.agentStart({ observation }, slots)];
 action.fill(-1);
 observation.fill(NaN);

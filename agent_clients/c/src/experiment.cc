@@ -13,6 +13,7 @@
 
 using reglue::Experiment;
 using reglue::Slots;
+using reglue::StartOptions;
 using reglue::c::guarded;
 using reglue::c::RowsView;
 using reglue::c::SpecView;
@@ -47,8 +48,13 @@ Slots slots_of(const std::uint32_t* slots, std::size_t count) {
   return count ? Slots(slots, slots + count) : Slots();
 }
 
-reglue::Goal goal_of(const char* task, std::uint32_t variant) {
-  return {reglue::c::text_of(task), variant};
+StartOptions start_of(const std::uint32_t* slots, std::size_t count) {
+  return {slots_of(slots, count)};
+}
+
+StartOptions start_of(const std::uint32_t* slots, std::size_t count, const char* task,
+                      std::uint32_t variant) {
+  return {slots_of(slots, count), reglue::c::text_of(task), variant};
 }
 
 /// The caller's rows, one array a tensor. Throws UsageError if one with bytes is NULL.
@@ -135,14 +141,14 @@ int reglue_rl_task(reglue_experiment* self, std::size_t number, const char** nam
 int reglue_rl_start(reglue_experiment* self, const std::uint32_t* slots, std::size_t count,
                     const reglue_rows** rows) {
   return carried_out(self, is_valid_array(slots, count) && rows, [&](Experiment& rl) {
-    *rows = self->rows.show(rl.rl_start(slots_of(slots, count)));
+    *rows = self->rows.show(rl.rl_start(start_of(slots, count)));
   });
 }
 
 int reglue_rl_start_goal(reglue_experiment* self, const std::uint32_t* slots, std::size_t count,
                          const char* task, std::uint32_t variant, const reglue_rows** rows) {
   return carried_out(self, is_valid_array(slots, count) && rows, [&](Experiment& rl) {
-    *rows = self->rows.show(rl.rl_start(slots_of(slots, count), goal_of(task, variant)));
+    *rows = self->rows.show(rl.rl_start(start_of(slots, count, task, variant)));
   });
 }
 
@@ -161,7 +167,7 @@ int reglue_rl_step(reglue_experiment* self, const std::uint32_t* slots, std::siz
 int reglue_rl_episode(reglue_experiment* self, std::uint64_t max_steps, const std::uint32_t* slots,
                       std::size_t count, std::int32_t* ended) {
   return carried_out(self, is_valid_array(slots, count), [&](Experiment& rl) {
-    const bool all_ended = rl.rl_episode(max_steps, slots_of(slots, count));
+    const bool all_ended = rl.rl_episode({max_steps, slots_of(slots, count)});
     if (ended) *ended = all_ended;
   });
 }
@@ -170,7 +176,8 @@ int reglue_rl_episode_goal(reglue_experiment* self, std::uint64_t max_steps,
                            const std::uint32_t* slots, std::size_t count, const char* task,
                            std::uint32_t variant, std::int32_t* ended) {
   return carried_out(self, is_valid_array(slots, count), [&](Experiment& rl) {
-    const bool all_ended = rl.rl_episode(max_steps, slots_of(slots, count), goal_of(task, variant));
+    const bool all_ended =
+        rl.rl_episode({max_steps, slots_of(slots, count), reglue::c::text_of(task), variant});
     if (ended) *ended = all_ended;
   });
 }
@@ -250,14 +257,14 @@ int reglue_rl_env_message(reglue_experiment* self, const char* text, const char*
 int reglue_rl_env_start(reglue_experiment* self, const std::uint32_t* slots, std::size_t count,
                         const reglue_rows** rows) {
   return carried_out(self, is_valid_array(slots, count) && rows, [&](Experiment& rl) {
-    *rows = self->rows.show(rl.rl_env_start(slots_of(slots, count)));
+    *rows = self->rows.show(rl.rl_env_start(start_of(slots, count)));
   });
 }
 
 int reglue_rl_env_start_goal(reglue_experiment* self, const std::uint32_t* slots, std::size_t count,
                              const char* task, std::uint32_t variant, const reglue_rows** rows) {
   return carried_out(self, is_valid_array(slots, count) && rows, [&](Experiment& rl) {
-    *rows = self->rows.show(rl.rl_env_start(slots_of(slots, count), goal_of(task, variant)));
+    *rows = self->rows.show(rl.rl_env_start(start_of(slots, count, task, variant)));
   });
 }
 

@@ -15,17 +15,6 @@
 namespace reglue::conformance {
 namespace {
 
-/// The goal of a start's `SLOTS of VARIANT TASK`; none without `of`.
-Goal goal_of(const std::string& text) {
-  const std::size_t at = (" " + text).find(" of ");
-  if (at == std::string::npos) return {};
-  std::istringstream words(text.substr(at + 3));
-  Goal goal{{}, 0};
-  words >> *goal.variant >> std::ws;
-  std::getline(words, goal.task);
-  return goal;
-}
-
 /// The words of an instruction, one after another.
 class Words {
  public:
@@ -49,6 +38,17 @@ class Words {
   }
   std::istringstream stream_;
 };
+
+/// A start's `SLOTS of VARIANT TASK`: the slots are the next `words`, `text` ends with the rest.
+StartOptions start_of(Words& words, const std::string& text) {
+  StartOptions options{words.slots()};
+  const std::size_t at = (" " + text).find(" of ");
+  if (at == std::string::npos) return options;
+  std::istringstream goal(text.substr(at + 3));
+  goal >> options.variant.emplace() >> std::ws;
+  std::getline(goal, options.task);
+  return options;
+}
 
 /// Carries out instructions, one after another.
 class ConformanceExperiment {
@@ -83,9 +83,9 @@ class ConformanceExperiment {
     const auto [routine, text] = parted(instruction, ' ');
     Words words(text);
     if (routine == "init") return init(words);
-    if (routine == "start") return started_words(rl_.rl_start(words.slots(), goal_of(text)));
+    if (routine == "start") return started_words(rl_.rl_start(start_of(words, text)));
     if (routine == "step") return stepped_words(rl_.rl_step(words.slots()));
-    if (routine == "episode") return episode(words, goal_of(text));
+    if (routine == "episode") return episode(words, text);
     if (routine == "trajectory") return trajectory(words);
     if (routine == "counts") return counts(words.slot());
     if (routine == "success") return rl_.rl_success(words.slot()) ? "1" : "0";
@@ -94,8 +94,7 @@ class ConformanceExperiment {
     if (routine == "get_random_seed") return rl_.rl_get_random_seed(words.slot());
     if (routine == "agent_message") return rl_.rl_agent_message(text);
     if (routine == "env_message") return rl_.rl_env_message(text);
-    if (routine == "env_start")
-      return started_words(rl_.rl_env_start(words.slots(), goal_of(text)));
+    if (routine == "env_start") return started_words(rl_.rl_env_start(start_of(words, text)));
     if (routine == "env_step") return env_step(words);
     if (routine == "agent_start") return agent_start(words);
     if (routine == "agent_step") return agent_step(words);
@@ -137,9 +136,10 @@ class ConformanceExperiment {
     return spec_text(rl_.rl_init(slots, words.number()));
   }
 
-  std::string episode(Words& words, const Goal& goal) {
+  std::string episode(Words& words, const std::string& text) {
     const std::uint64_t max_steps = words.number();
-    return rl_.rl_episode(max_steps, words.slots(), goal) ? "1" : "0";
+    const auto [slots, task, variant] = start_of(words, text);
+    return rl_.rl_episode({max_steps, slots, task, variant}) ? "1" : "0";
   }
 
   std::string trajectory(Words& words) {

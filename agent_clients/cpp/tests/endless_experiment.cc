@@ -4,7 +4,7 @@
 int main(int argc, char** argv) {
   const auto play_on = [](reglue::Experiment& rl) {
     rl.rl_init();
-    while (true) rl.rl_episode(20);
+    while (true) rl.rl_episode({20});
   };
   return reglue::run_experiment(play_on, argc, argv);
 }

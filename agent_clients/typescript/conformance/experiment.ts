@@ -74,11 +74,13 @@ export class ConformanceExperiment {
         this.#task = await rl.init({ slots: first, seed: BigInt(words[1]!) });
         return specWords(this.#task);
       case "start":
-        return startedWords(...(await this.#with(rl.start(slots, goal))), true);
+        return startedWords(...(await this.#with(rl.start({ slots, ...goal }))), true);
       case "step":
         return steppedWords(...(await this.#with(rl.step(slots))), true);
       case "episode":
-        return (await rl.episode(BigInt(words[0]!), rest, goal)) ? "1" : "0";
+        return (await rl.episode({ maxSteps: BigInt(words[0]!), slots: rest, ...goal }))
+          ? "1"
+          : "0";
       case "trajectory":
         return trajectoryWords(...(await this.#with(rl.episodeTrajectory(first, rest[0]))));
       case "counts":
@@ -94,7 +96,7 @@ export class ConformanceExperiment {
       case "adapt":
         return rl.adapt();
       case "env_start":
-        return startedWords(...(await this.#with(rl.envStart(slots, goal))), false);
+        return startedWords(...(await this.#with(rl.envStart({ slots, ...goal }))), false);
       case "cleanup":
         return rl.cleanup();
       case "freeze":

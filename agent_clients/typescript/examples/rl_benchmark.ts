@@ -14,7 +14,7 @@ async function run(rl: Experiment, seed: number, episodes: number): Promise<numb
   await rl.init({ seed });
   let sum = 0;
   for (let episode = 0; episode < episodes; episode++) {
-    await rl.episode(MOST_STEPS);
+    await rl.episode({ maxSteps: MOST_STEPS });
     sum += await rl.return();
   }
   await rl.cleanup();

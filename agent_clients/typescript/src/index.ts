@@ -28,7 +28,12 @@ export {
 export { Environment } from "./environments/environment.js";
 export * from "./errors.js";
 export { Experiment } from "./experiments/experiment.js";
-export type { ExperimentOptions, GoalOptions, InitOptions } from "./experiments/options.js";
+export type {
+  EpisodeOptions,
+  ExperimentOptions,
+  InitOptions,
+  StartOptions,
+} from "./experiments/options.js";
 export { type Started, type Stepped, type Trajectory } from "./experiments/results.js";
 export { type LogLevel } from "./net/log.js";
 export { type ConnectOptions } from "./net/options.js";

@@ -21,7 +21,7 @@ double multi_task_eval(reglue::Experiment& rl, std::uint32_t goals) {
   rl.rl_freeze();
   for (std::uint32_t goal = 0; goal < goals; ++goal) {
     for (const reglue::Task& task : tasks) {
-      rl.rl_episode(0, {}, {task.name, goal});
+      rl.rl_episode({.task = task.name, .variant = goal});
       successes += rl.rl_success();
     }
   }

@@ -3,7 +3,7 @@
 ///
 ///     reglue::Experiment rl;
 ///     rl.rl_init();
-///     rl.rl_episode(10'000);
+///     rl.rl_episode({.max_steps = 10'000});
 ///     std::cout << rl.rl_num_steps() << " " << rl.rl_return() << "\n";
 ///     rl.rl_cleanup();
 ///
@@ -31,10 +31,21 @@ namespace reglue {
 /// Numbers of slots; an empty list means all.
 using Slots = std::vector<std::uint32_t>;
 
-/// What slots play from a start on. `{}`: what they played before.
-struct Goal {
+/// Where a start begins episodes, and what the slots play from then on.
+///
+/// The agent does not learn of tasks and variants, and keeps what it knows; a freeze goes on.
+struct StartOptions {
+  Slots slots = {};  ///< no episode may be live there if a task or a variant is named
   std::string task = {};  ///< a name of rl_tasks(); empty: the task that each slot plays already
   std::optional<std::uint32_t> variant = {};  ///< of the task; none: its first, if a task is named
+};
+
+/// As StartOptions, and how long the episodes are at most.
+struct EpisodeOptions {
+  std::uint64_t max_steps = 0;  ///< the start counts as the first; 0: no limit
+  Slots slots = {};  ///< as of StartOptions
+  std::string task = {};  ///< likewise
+  std::optional<std::uint32_t> variant = {};  ///< likewise
 };
 
 /// First observations, and the actions that the agent chose; one row a slot. It and its copies
@@ -132,18 +143,15 @@ class REGLUE_API Experiment {
   /// RL_tasks: what the environment can play, since rl_init().
   std::vector<Task> rl_tasks();
 
-  /// RL_start: first observations and actions. A live episode is cut off. The slots play `goal`
-  /// from now on, if it names one; no episode may be live there. The agent does not learn of goals,
-  /// and keeps what it knows; a freeze goes on.
-  Started rl_start(const Slots& slots = {}, const Goal& goal = {});
+  /// RL_start: first observations and actions. A live episode is cut off.
+  Started rl_start(const StartOptions& options = {});
 
   /// RL_step in `slots`, by default in all live ones. Plays the agent's pending action.
   Stepped rl_step(const Slots& slots = {});
 
-  /// RL_episode of 3.0: one episode in each slot; true if all ended by themselves. The start
-  /// counts as the first of `max_steps`; 0: no limit. No agent_end follows a cut-off episode.
-  /// `goal` is as of rl_start().
-  bool rl_episode(std::uint64_t max_steps = 0, const Slots& slots = {}, const Goal& goal = {});
+  /// RL_episode of 3.0: one episode in each slot; true if all ended by themselves. No agent_end
+  /// follows a cut-off episode.
+  bool rl_episode(const EpisodeOptions& options = {});
 
   /// RL_iterate_goal: each slot's next start plays the next variant of its task, after the last
   /// one the first. A slot that has not played since rl_init() starts with what rl_init() chose.
@@ -172,7 +180,7 @@ class REGLUE_API Experiment {
 
   /// RL_adapt_begin: adapt_begin. The agent returns to what it was before adaptation; it adapts in
   /// what follows, until rl_freeze(). Throws NotSupported if it cannot. No episode may be live: it
-  /// has ended, or was cut off by the limit of rl_episode().
+  /// has ended, or was cut off by `max_steps`.
   void rl_adapt_begin();
   /// RL_adapt: adapt. An adaptation step is over: the agent learns from its episodes, at least
   /// one, since rl_adapt_begin() or the last rl_adapt(). None may be live.
@@ -205,9 +213,8 @@ class REGLUE_API Experiment {
   /// Likewise of each observation tensor.
   FilledRows new_observations(std::size_t rows) const;
 
-  /// RL_env_start: env_start alone; no actions. The agent does not notice. `goal` is as of
-  /// rl_start().
-  Started rl_env_start(const Slots& slots = {}, const Goal& goal = {});
+  /// RL_env_start: env_start alone; no actions. The agent does not notice.
+  Started rl_env_start(const StartOptions& options = {});
   /// RL_env_step: env_step alone, with these actions; no next ones.
   Stepped rl_env_step(const ChosenActions& actions, const Slots& slots = {0});
   /// RL_agent_start: agent_start alone; the actions are what rl_step() plays next.

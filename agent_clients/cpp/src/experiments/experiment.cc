@@ -33,12 +33,12 @@ void write_slots(const Slots& slots, Message& message) {
 }
 
 /// A start's slots and goal.
-template <class Message>
-void write_start(const Slots& slots, const Goal& goal, Message& message) {
-  write_slots(slots, message);
-  if (goal.task.empty() && !goal.variant) return;
-  message.mutable_goal()->set_task(checked_text("a task's name", goal.task));
-  message.mutable_goal()->set_variant(goal.variant.value_or(0));
+template <class Options, class Message>
+void write_start(const Options& options, Message& message) {
+  write_slots(options.slots, message);
+  if (options.task.empty() && !options.variant) return;
+  message.mutable_goal()->set_task(checked_text("a task's name", options.task));
+  message.mutable_goal()->set_variant(options.variant.value_or(0));
 }
 
 void write_rows(const BasicTensors<const std::byte>& tensors, Entries& entries) {
@@ -128,11 +128,11 @@ std::vector<Task> Experiment::rl_tasks() {
   return tasks;
 }
 
-Started Experiment::rl_start(const Slots& slots, const Goal& goal) {
+Started Experiment::rl_start(const StartOptions& options) {
   Call call;
-  write_start(slots, goal, *call.mutable_start());
+  write_start(options, *call.mutable_start());
   Reply reply = state_->ask(call, Kind::kStarted);
-  return state_->read([&] { return started(std::move(reply), slots, true); });
+  return state_->read([&] { return started(std::move(reply), options.slots, true); });
 }
 
 Stepped Experiment::rl_step(const Slots& slots) {
@@ -142,10 +142,10 @@ Stepped Experiment::rl_step(const Slots& slots) {
   return state_->read([&] { return stepped(std::move(reply), slots, true); });
 }
 
-bool Experiment::rl_episode(std::uint64_t max_steps, const Slots& slots, const Goal& goal) {
+bool Experiment::rl_episode(const EpisodeOptions& options) {
   Call call;
-  write_start(slots, goal, *call.mutable_episode());
-  call.mutable_episode()->set_max_steps(max_steps);
+  write_start(options, *call.mutable_episode());
+  call.mutable_episode()->set_max_steps(options.max_steps);
   const Reply reply = state_->ask(call, Kind::kEpisode);
   return state_->read([&] { return all_ended(reply.message->episode()); });
 }
@@ -242,11 +242,11 @@ FilledRows Experiment::new_observations(std::size_t rows) const {
   return {state_->spec, state_->tensors(&TaskSpec::observations), rows};
 }
 
-Started Experiment::rl_env_start(const Slots& slots, const Goal& goal) {
+Started Experiment::rl_env_start(const StartOptions& options) {
   Call call;
-  write_start(slots, goal, *call.mutable_env_start());
+  write_start(options, *call.mutable_env_start());
   Reply reply = state_->ask(call, Kind::kStarted);
-  return state_->read([&] { return started(std::move(reply), slots, false); });
+  return state_->read([&] { return started(std::move(reply), options.slots, false); });
 }
 
 Stepped Experiment::rl_env_step(const ChosenActions& actions, const Slots& slots) {
@@ -327,7 +327,7 @@ void copy_row(const BasicTensors<const std::byte>& from, const FilledRows& to, s
 }  // namespace
 
 Trajectory Experiment::rl_episode_trajectory(std::uint64_t steps, std::uint32_t slot) {
-  const Started first = rl_start({slot});
+  const Started first = rl_start(StartOptions{{slot}});
   std::vector<Stepped> later;
   std::vector<double> rewards;
   std::uint8_t flags = 0;

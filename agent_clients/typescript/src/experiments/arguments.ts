@@ -1,7 +1,7 @@
 /** A routine's arguments, checked before any call is sent. All throw OutOfDomain. */
 import { OutOfDomain } from "../errors.js";
 import { wholeWords } from "../spec.js";
-import type { GoalOptions } from "./options.js";
+import type { StartOptions } from "./options.js";
 
 export const MAX_UINT32 = 2n ** 32n - 1n;
 export const MAX_UINT64 = 2n ** 64n - 1n;
@@ -51,20 +51,26 @@ export function checkedText(what: string, text: string): string {
 
 /** Options, by name. */
 export function checkedObject<Options>(options: Options): Options {
-  if (typeof options === "object" && options !== null) return options;
+  if (typeof options === "object" && options !== null && !isList(options)) return options;
   throw new OutOfDomain(`options ${String(options)}`, "an object of options by name");
 }
 
-/** The field of a start's goal; none if it names none. */
-export function checkedGoal(options: GoalOptions): { goal?: { task: string; variant: number } } {
-  const { task, variant } = checkedObject(options);
-  if (task === undefined && variant === undefined) return {};
-  return {
-    goal: {
-      task: checkedText("task", task === undefined ? "" : task),
-      variant: Number(checkedInteger("variant", variant === undefined ? 0 : variant, MAX_UINT32)),
-    },
+/** The fields of a start: its slots, a copy, and its goal if it names one. */
+export interface Start {
+  slots: number[];
+  goal?: { task: string; variant: number };
+}
+
+/** A start's options as the message has them. */
+export function checkedStart(options: StartOptions): Start {
+  const { slots = [], task, variant } = checkedObject(options);
+  const start: Start = { slots: checkedSlots(slots) };
+  if (task === undefined && variant === undefined) return start;
+  start.goal = {
+    task: checkedText("task", task === undefined ? "" : task),
+    variant: Number(checkedInteger("variant", variant === undefined ? 0 : variant, MAX_UINT32)),
   };
+  return start;
 }
 
 function isList(list: unknown): list is ArrayLike<unknown> {

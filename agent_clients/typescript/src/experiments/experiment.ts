@@ -23,18 +23,19 @@ import {
 import { decodeSpec } from "../wire/specs.js";
 import { bytesOf } from "../wire/tensors.js";
 import {
-  checkedGoal,
   checkedInteger,
   checkedObject,
   checkedRewards,
   checkedSlot,
   checkedSlots,
+  checkedStart,
   checkedText,
   MAX_SEED,
   MAX_UINT32,
   MAX_UINT64,
+  type Start,
 } from "./arguments.js";
-import type { ExperimentOptions, GoalOptions, InitOptions } from "./options.js";
+import type { EpisodeOptions, ExperimentOptions, InitOptions, StartOptions } from "./options.js";
 import type { Started, Stepped, Trajectory } from "./results.js";
 import { RoutineCalls } from "./routine_calls.js";
 import { playTrajectory } from "./trajectory.js";
@@ -54,7 +55,7 @@ const KINDS = {
  *
  *     const rl = await Experiment.join();
  *     await rl.init();
- *     await rl.episode(10_000);
+ *     await rl.episode({ maxSteps: 10_000 });
  *     console.log(await rl.numSteps(), await rl.return());
  *     await rl.cleanup();
  *     await rl.close();
@@ -145,15 +146,10 @@ export class Experiment {
     );
   }
 
-  /**
-   * RL_start: first observations and actions. An episode in play is cut off.
-   *
-   * The slots play `goal` from now on, if it names one; no episode may be in play there. The agent
-   * does not learn of goals, and keeps what it knows; a freeze goes on.
-   */
-  async start(slots: readonly number[] = [], goal: GoalOptions = {}): Promise<Started> {
-    const [places, checked] = [checkedSlots(slots), checkedGoal(goal)];
-    return this.#calls.after(() => this.#start(places, checked));
+  /** RL_start: first observations and actions. An episode in play is cut off. */
+  async start(options: StartOptions = {}): Promise<Started> {
+    const value = checkedStart(options);
+    return this.#calls.after(() => this.#start(value));
   }
 
   /**
@@ -174,18 +170,13 @@ export class Experiment {
   /**
    * RL_episode of 3.0: one episode in each slot; true if all ended by themselves.
    *
-   * The start counts as the first of `maxSteps`; 0 means no limit. No agent_end follows a cut-off
-   * episode. `goal` is as of `start`.
+   * No agent_end follows a cut-off episode.
    */
-  async episode(
-    maxSteps: number | bigint = 0,
-    slots: readonly number[] = [],
-    goal: GoalOptions = {},
-  ): Promise<boolean> {
+  async episode(options: EpisodeOptions = {}): Promise<boolean> {
+    const { maxSteps = 0 } = checkedObject(options);
     const value = {
       maxSteps: checkedInteger("maxSteps", maxSteps, MAX_UINT64),
-      slots: checkedSlots(slots),
-      ...checkedGoal(goal),
+      ...checkedStart(options),
     };
     return this.#calls.request({ case: "episode", value }, "episode", decodeEnded);
   }
@@ -196,7 +187,7 @@ export class Experiment {
     const slots = [checkedSlot(slot)];
     return this.#calls.after(() =>
       playTrajectory(maxSteps, {
-        start: () => this.#start(slots),
+        start: () => this.#start({ slots }),
         step: () => this.#step(slots),
         spec: () => this.#task(),
       }),
@@ -236,7 +227,7 @@ export class Experiment {
   /**
    * RL_adapt_begin: adapt_begin. The agent returns to what it was before adaptation; it adapts in what
    * follows, until `freeze`. Throws NotSupported if it cannot. No episode may be in play: it has ended,
-   * or was cut off by the limit of `episode`.
+   * or was cut off by `maxSteps`.
    */
   async adaptBegin(): Promise<void> {
     return this.#calls.request({ case: "adaptBegin", value: {} }, "done", () => {});
@@ -301,12 +292,11 @@ export class Experiment {
   // Half steps, for programs that change what passes between agent and environment. Rows are as
   // `slots`, and are cast to the spec's dtypes as an agent's actions are.
 
-  /** RL_env_start: env_start alone; no actions. The agent does not notice. `goal` is as of `start`. */
-  async envStart(slots: readonly number[] = [], goal: GoalOptions = {}): Promise<Started> {
-    const places = checkedSlots(slots);
-    const value = { slots: places, ...checkedGoal(goal) };
+  /** RL_env_start: env_start alone; no actions. The agent does not notice. */
+  async envStart(options: StartOptions = {}): Promise<Started> {
+    const value = checkedStart(options);
     return this.#calls.request({ case: "envStart", value }, "started", (reply) =>
-      decodeStarted(reply, this.#task(), places, false),
+      decodeStarted(reply, this.#task(), value.slots, false),
     );
   }
 
@@ -379,9 +369,9 @@ export class Experiment {
     return this.#calls.request(call, "done", () => {});
   }
 
-  #start(slots: number[], goal: ReturnType<typeof checkedGoal> = {}): Promise<Started> {
-    return this.#calls.exchange({ case: "start", value: { slots, ...goal } }, "started", (reply) =>
-      decodeStarted(reply, this.#task(), slots, true),
+  #start(value: Start): Promise<Started> {
+    return this.#calls.exchange({ case: "start", value }, "started", (reply) =>
+      decodeStarted(reply, this.#task(), value.slots, true),
     );
   }
 

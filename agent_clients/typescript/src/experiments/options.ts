@@ -19,10 +19,21 @@ export interface InitOptions {
   readonly variant?: number;
 }
 
-/** What slots play from a start on; by default what they played before. */
-export interface GoalOptions {
+/**
+ * Where a start begins episodes, and what the slots play from then on; by default what they played
+ * before. The agent does not learn of tasks and variants, and keeps what it knows; a freeze goes on.
+ */
+export interface StartOptions {
+  /** All by default. No episode may be in play there if a task or a variant is named. */
+  readonly slots?: readonly number[] | undefined;
   /** One of `tasks()`; by default the task that each slot plays already. */
   readonly task?: string | undefined;
   /** The variant of the task, counted from 0; 0 by default, if a task is named. */
   readonly variant?: number | undefined;
+}
+
+/** A start, and how long its episodes are at most. */
+export interface EpisodeOptions extends StartOptions {
+  /** The start counts as the first; 0, the default, means no limit. */
+  readonly maxSteps?: number | bigint | undefined;
 }
