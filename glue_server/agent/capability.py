@@ -30,12 +30,13 @@ def refusal(fault: object) -> str | None:
 
 
 def adapting_agent(hello: AgentHello) -> str:
-    """The agent wanted in place of one that cannot adapt, in the words of its language."""
-    known = [way for name, way in _ADAPTS.items() if hello.sdk.startswith(f"reglue-{name} ")]
-    ways = "; ".join(known or _ADAPTS.values())
+    """The agent wanted in place of one that cannot adapt, in the words of its language if its SDK
+    is one of ours.
+    """
+    ways = [f" ({way})" for name, way in _ADAPTS.items() if hello.sdk.startswith(f"reglue-{name} ")]
     return (
-        "one that says that it adapts, as this benchmark adapts agents before it judges them "
-        f"({ways}); an agent that learns nothing may say so, and is judged as it is"
+        "one that says that it adapts, as this benchmark adapts agents before it judges them"
+        f"{''.join(ways)}; an agent that learns nothing may say so, and is judged as it is"
     )
 
 
