@@ -28,21 +28,25 @@ environment = "gymnasium:Pendulum-v1"
 """
 
 
+def commands() -> dict[str, list[str]]:
+    """The command line of the random agent in each language."""
+    julia = ROOT / "agent_clients/julia"
+    return {
+        "c": [str(built("c", "random_agent_c", "random_agent_c"))],
+        "cpp": [str(built("cpp", "random_agent", "examples/random_agent"))],
+        "julia": ["julia", f"--project={julia}", str(julia / "examples/random.jl")],
+        "typescript": ["node", str(typescript("examples/random.js"))],
+    }
+
+
 def test_random_agents_draw_the_same_actions_in_every_language(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("REGLUE_LIBRARY", str(built("c", "reglue_c", "libreglue.so")))
     tasks = tmp_path / "tasks.toml"
     tasks.write_text(TASKS)
-    julia = ROOT / "agent_clients/julia"
-    commands = {
-        "c": [str(built("c", "random_agent_c", "random_agent_c"))],
-        "cpp": [str(built("cpp", "random_agent", "examples/random_agent"))],
-        "julia": ["julia", f"--project={julia}", str(julia / "examples/random.jl")],
-        "typescript": ["node", str(ROOT / "agent_clients/typescript/dist/examples/random.js")],
-    }
     returns = {}
-    for language, command in commands.items():
+    for language, command in commands().items():
         out = tmp_path / language
         result = evaluate(str(tasks), agent="", agent_cmd=shlex.join(command), out=out)
         assert result.complete, (result.ended_early, result.faults)
@@ -56,18 +60,13 @@ def test_random_agents_draw_the_same_actions_in_every_language(
 def test_random_agents_draw_legal_actions_where_a_mask_is_shown(
     env: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All the same ones, in the languages that look at masks."""
+    """All the same ones."""
     monkeypatch.setenv("REGLUE_LIBRARY", str(built("c", "reglue_c", "libreglue.so")))
-    commands = {
-        "c": [str(built("c", "random_agent_c", "random_agent_c"))],
-        "cpp": [str(built("cpp", "random_agent", "examples/random_agent"))],
-        "typescript": ["node", str(typescript("examples/random.js"))],
-    }
     returns = {}
-    for language, command in commands.items():
+    for language, command in commands().items():
         result = evaluate(
             f"evaluate:{env}", agent="", agent_cmd=shlex.join(command), num_episodes=5, slots=2
         )
         assert [(row.status, row.steps) for row in result.episodes] == [("ok", STEPS)] * 5
         returns[language] = [row.return_ for row in result.episodes]
-    assert returns["cpp"] == returns["c"] == returns["typescript"]
+    assert returns["cpp"] == returns["c"] == returns["julia"] == returns["typescript"]
