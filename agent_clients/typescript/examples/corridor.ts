@@ -36,10 +36,9 @@ class Corridor extends Environment {
   override envInit(): TaskDescription {
     this.#walks.clear();
     this.#standard = undefined;
-    const [cells, directions] = [BigInt(LENGTH), 2n];
     return {
-      observations: [new TensorSpec("cell", "int64", [], discrete(cells))],
-      actions: [new TensorSpec("direction", "int64", [], discrete(directions))], // left, right
+      observations: [new TensorSpec("cell", "int64", [], { kind: "discrete", n: LENGTH })],
+      actions: [new TensorSpec("direction", "int64", [], { kind: "discrete", n: 2 })], // left, right
       rewardLow: -1,
       rewardHigh: -1,
       horizon: MOST_STEPS,
@@ -116,10 +115,6 @@ class Corridor extends Environment {
   #cells(slots: Uint32Array): number[] {
     return Array.from(slots, (slot) => this.#walks.get(slot)!.cell);
   }
-}
-
-function discrete(n: bigint) {
-  return { kind: "discrete", n, start: 0n } as const;
 }
 
 /** A generator's state. Throws UnknownKey. */

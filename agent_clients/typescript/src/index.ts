@@ -43,6 +43,7 @@ export { Rng } from "./rng.js";
 export {
   type Arrays,
   type Domain,
+  type DomainDescription,
   type Dtype,
   type Elements,
   Rows,

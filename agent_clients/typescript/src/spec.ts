@@ -16,12 +16,27 @@ export type Domain =
   | { readonly kind: "multiDiscrete"; readonly n: readonly bigint[] }
   | { readonly kind: "multiBinary" };
 
+/**
+ * A domain as an environment describes it: counts may be plain numbers, and a `start` that is omitted
+ * is 0.
+ */
+export type DomainDescription =
+  | Exclude<Domain, { readonly kind: "discrete" | "multiDiscrete" }>
+  | {
+      readonly kind: "discrete";
+      readonly n: number | bigint;
+      readonly start?: number | bigint | undefined;
+    }
+  | { readonly kind: "multiDiscrete"; readonly n: readonly (number | bigint)[] };
+
 /** One named array: its dtype, the shape of a row, and the values it takes. */
 export class TensorSpec {
   /** Elements in one row. */
   readonly size: number;
   /** Bytes of one row on the wire. */
   readonly rowBytes: number;
+  /** The values that it takes. */
+  readonly domain: Domain;
 
   /** Throws SpecError if they contradict one another. */
   constructor(
@@ -30,7 +45,7 @@ export class TensorSpec {
     /** Of one row, without the axis of slots; empty for a scalar. */
     readonly shape: readonly number[] = [],
     /** By default a box without bounds. */
-    readonly domain: Domain = { kind: "box", low: [], high: [] },
+    domain: DomainDescription = { kind: "box", low: [], high: [] },
   ) {
     if (typeof name !== "string" || name === "") throw new SpecError("a tensor has no name");
     if (!DTYPES.includes(dtype)) {
@@ -45,6 +60,7 @@ export class TensorSpec {
     }
     this.size = shape.reduce((product, size) => product * size, 1);
     this.rowBytes = this.size * elementsType(dtype).BYTES_PER_ELEMENT;
+    this.domain = domainOf(name, domain);
     checkDomain(this);
   }
 
@@ -148,13 +164,35 @@ export function checkedSpec(spec: TaskSpec): TaskSpec {
   return spec;
 }
 
-function checkDomain(tensor: TensorSpec): void {
-  const { name, domain, size } = tensor;
+/** The domain, its integers as bigints. */
+function domainOf(name: string, domain: DomainDescription): Domain {
   const kinds = ["box", "discrete", "multiDiscrete", "multiBinary"];
   const kind = (domain as Partial<Domain> | null)?.kind;
   if (!kinds.includes(kind ?? "")) {
     throw new SpecError(`${name}: got a domain of kind ${kind}, wanted ${kinds.join(", ")}`);
   }
+  const integer = (what: string, number: number | bigint): bigint => {
+    if (typeof number === "bigint" || Number.isSafeInteger(number)) return BigInt(number);
+    throw new SpecError(`${name}: got ${what} ${String(number)}, wanted an integer`);
+  };
+  switch (domain.kind) {
+    case "discrete":
+      return {
+        kind: "discrete",
+        n: integer("n", domain.n),
+        start: integer("start", domain.start ?? 0),
+      };
+    case "multiDiscrete":
+      if (!Array.isArray(domain.n))
+        throw new SpecError(`${name}: got n ${String(domain.n)}, wanted a list`);
+      return { kind: "multiDiscrete", n: domain.n.map((n: number | bigint) => integer("n", n)) };
+    default:
+      return domain;
+  }
+}
+
+function checkDomain(tensor: TensorSpec): void {
+  const { name, domain, size } = tensor;
   const isWhole = /^u?int/.test(tensor.dtype);
   switch (domain.kind) {
     case "box":

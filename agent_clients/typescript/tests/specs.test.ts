@@ -6,7 +6,7 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { BadCall, SpecError } from "../src/errors.js";
 import { AgentCallSchema } from "../src/gen/reglue/v1/agent_pb.js";
 import { Dtype, type TensorSpecSchema } from "../src/gen/reglue/v1/spec_pb.js";
-import { taskSpec, TensorSpec } from "../src/spec.js";
+import { type DomainDescription, taskSpec, TensorSpec } from "../src/spec.js";
 import { decodeCall, readMessage } from "../src/wire/agent.js";
 import { decodeSpec, encodeSpec } from "../src/wire/specs.js";
 import { bytes } from "./pages.js";
@@ -73,12 +73,34 @@ for (const [why, make, words] of [
     /x: got a domain of kind undefined, wanted box, discrete, multiDiscrete, multiBinary/,
   ],
   ["an unknown domain", () => tensor([], { kind: "ball" }), /x: got a domain of kind ball, wanted/],
+  [
+    "half a choice",
+    () => tensor([], { kind: "discrete", n: 2.5 }),
+    /x: got n 2.5, wanted an integer/,
+  ],
+  ["no choices", () => tensor([], { kind: "discrete" }), /x: got n undefined, wanted an integer/],
+  [
+    "a start that is rounded",
+    () => tensor([], { kind: "discrete", n: 2, start: 2 ** 53 }),
+    /x: got start 9007199254740992, wanted an integer/,
+  ],
+  ["no counts", () => tensor([2], { kind: "multiDiscrete" }), /x: got n undefined, wanted a list/],
   ["half a box", () => tensor([], { kind: "box", low: [0] }), /x: high has no entries, wanted 0/],
 ] as [string, () => TensorSpec, RegExp][]) {
   test(`a tensor that an environment gives ${why} is refused`, () => {
     assert.throws(make, (error) => error instanceof SpecError && words.test(error.message));
   });
 }
+
+test("integers of a domain may be numbers, and start is 0 if it is omitted", () => {
+  const domain = (description: DomainDescription, shape: number[] = []) =>
+    new TensorSpec("x", "int64", shape, description).domain;
+  const choices = { kind: "discrete", n: 4n, start: 0n };
+  assert.deepEqual(domain({ kind: "discrete", n: 4 }), choices);
+  assert.deepEqual(domain({ kind: "discrete", n: 4n, start: 0 }), choices);
+  const many = { kind: "multiDiscrete", n: [2n, 3n] };
+  assert.deepEqual(domain({ kind: "multiDiscrete", n: [2, 3n] }, [2]), many);
+});
 
 function tensor(shape: unknown, domain: unknown = { kind: "box", low: [], high: [] }): TensorSpec {
   return new TensorSpec("x", "int8", shape as never, domain as never);
