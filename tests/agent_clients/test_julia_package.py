@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import tomllib
 from pathlib import Path
@@ -49,6 +50,15 @@ def test_a_project_that_develops_the_client_plays(
     assert result.complete
     assert not result.faults
     assert manifest(project, CLIENT) == manifest(kit(tmp_path), "vendor/reglue/agent_clients/julia")
+
+
+def test_the_readmes_project_is_that_of_the_kit(tmp_path: Path) -> None:
+    page = (CLIENT / "README.md").read_text(encoding="utf-8")
+    project = kit(tmp_path)
+    for name in ("Project.toml", "Manifest.toml"):
+        (block,) = re.findall(rf"^```toml\n# {name}\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+        written = block.replace("/path/to/", "vendor/reglue/")
+        assert tomllib.loads(written) == tomllib.loads((project / name).read_text())
 
 
 def kit(folder: Path) -> Path:

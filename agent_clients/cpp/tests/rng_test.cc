@@ -3,10 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <string>
+#include <vector>
 
 #include "reglue/errors.h"
 
@@ -85,6 +88,18 @@ TEST(Rng, DrawsWholeNumbersBelowAnother) {
     const Rng after(whole(vector["seed"]), whole(vector["episode"]), whole(vector["drawn_after"]));
     EXPECT_EQ(rng.to_bytes(), after.to_bytes()) << vector;
   }
+}
+
+TEST(Rng, IsAGeneratorOfTheStandardLibrary) {
+  Rng rng(7), words(7);
+  EXPECT_EQ(rng(), words.word());
+  EXPECT_EQ(Rng::min(), 0u);
+  EXPECT_EQ(Rng::max(), ~std::uint64_t{0});
+  std::vector<int> cards{1, 2, 3, 4, 5, 6, 7, 8};
+  const std::vector<int> sorted = cards;
+  std::shuffle(cards.begin(), cards.end(), rng);
+  EXPECT_TRUE(std::is_permutation(cards.begin(), cards.end(), sorted.begin(), sorted.end()));
+  EXPECT_LE(std::uniform_int_distribution<int>(1, 6)(rng), 6);
 }
 
 TEST(Rng, GoesOnFromWhereItStood) {

@@ -11,6 +11,7 @@ module Reglue
 Base.Experimental.@optlevel 1
 
 using Libdl: dlopen, dlsym
+using Random: Random, AbstractRNG
 
 export Agent, agent_init!, agent_start!, agent_step!, agent_end!, agent_freeze!, agent_message,
     agent_cleanup!, agent_budget!, adapt_begin!, adapt!, turn!

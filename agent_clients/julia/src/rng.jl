@@ -6,8 +6,11 @@
 
 The random numbers of one episode, drawn one after another by [`word!`](@ref), [`uniform!`](@ref) and
 [`below!`](@ref). The first `drawn` words are skipped.
+
+It is an `AbstractRNG`: `rand(rng, 1:6)`, `randn(rng)` and `Random.shuffle(rng, list)` take it, though what they
+make of its words is Julia's, and may differ between versions. `rand(rng)` is `uniform!(rng)`.
 """
-mutable struct Rng
+mutable struct Rng <: AbstractRNG
     seed::UInt64
     episode::UInt64
     drawn::UInt64
@@ -60,6 +63,16 @@ function below!(rng::Rng, n::Integer)
     end
     return (product >> 64) % UInt64
 end
+
+# What the functions of Random build upon, as its documentation asks of a new generator.
+
+const Words = Union{Bool,Int8,UInt8,Int16,UInt16,Int32,UInt32,Int64,UInt64}
+
+Random.rand(rng::Rng, ::Random.SamplerType{T}) where {T<:Words} = word!(rng) % T
+Random.rand(rng::Rng, ::Random.SamplerType{T}) where {T<:Union{Int128,UInt128}} =
+    (word!(rng) | UInt128(word!(rng)) << 64) % T
+Random.rand(rng::Rng, ::Random.SamplerTrivial{Random.CloseOpen01{Float64}}) = uniform!(rng)
+Random.rng_native_52(::Rng) = UInt64
 
 block_of(rng::Rng) = philox((rng.drawn ÷ 4, rng.episode, UInt64(0), UInt64(0)), (rng.seed, UInt64(0)))
 

@@ -36,6 +36,21 @@ real(digits) = reinterpret(Float64, ntoh(whole(digits)))
             @test rng.drawn == whole(vector["drawn_after"])
         end
     end
+    @testset "it is a generator of Julia's library" begin
+        @test rand(Rng(7), UInt64) === word!(Rng(7))
+        @test rand(Rng(7)) === uniform!(Rng(7))
+        rng = Rng(7)
+        for T in (Bool, Int8, UInt8, Int16, UInt16, Int32, UInt32, Int64, UInt64, Int128, UInt128, Float16, Float32)
+            @test rand(rng, T) isa T
+        end
+        rolled = rand(rng, 1:6, 6000)
+        @test all(face -> 850 < count(==(face), rolled) < 1150, 1:6)
+        drawn = randn(rng, 10_000)
+        @test abs(sum(drawn) / 10_000) < 0.05
+        @test abs(sum(abs2, drawn) / 10_000 - 1) < 0.05
+        @test sort(Random.shuffle(rng, 1:52)) == 1:52
+        @test -10 <= rand(rng, big(-10):big(10)) <= 10
+    end
     @testset "below nothing is refused" begin
         @test_throws UsageError below!(Rng(1), 0)
     end

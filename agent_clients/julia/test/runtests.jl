@@ -1,5 +1,6 @@
 # What needs no glue; tests/agent_clients/test_julia.py plays at one.
 using Libdl
+using Random
 using Reglue
 using Test
 

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -16,10 +17,22 @@
 namespace reglue {
 
 /// The sequence of random numbers of one episode.
+///
+/// A UniformRandomBitGenerator: std::shuffle and the distributions of `<random>` take it. What
+/// those draw may differ between standard libraries.
 class REGLUE_API Rng {
  public:
   /// The first `drawn` words are skipped.
   explicit Rng(std::uint64_t seed, std::uint64_t episode = 0, std::uint64_t drawn = 0);
+
+  /// A word.
+  using result_type = std::uint64_t;
+  /// The least word.
+  static constexpr result_type min() { return 0; }
+  /// The largest word.
+  static constexpr result_type max() { return std::numeric_limits<result_type>::max(); }
+  /// As word().
+  result_type operator()() { return word(); }
 
   /// 64 random bits.
   std::uint64_t word();
