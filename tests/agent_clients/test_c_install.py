@@ -96,6 +96,15 @@ def test_as_a_subproject_it_leaves_the_project_around_it_alone(tmp_path: Path) -
     plays_the_mountain_car(build / "my_agent")
 
 
+def test_the_library_alone_is_built_without_tests_and_examples(tmp_path: Path) -> None:
+    cpp = built("cpp", "reglue", "libreglue++.a").parent
+    options = ("-DBUILD_TESTING=OFF", "-DREGLUE_EXAMPLES=OFF", f"-Dreglue_DIR={cpp}")
+    run("cmake", "-S", str(ROOT / "agent_clients/c"), "-B", str(tmp_path), "-G", "Ninja", *options)
+    targets = run("ninja", "-C", str(tmp_path), "-t", "targets", "all")
+    linked = re.findall(r"^(\S+): \w+_LINKER", targets, re.MULTILINE)
+    assert linked == ["libreglue.so.0.1.0"]
+
+
 def test_an_installed_library_is_no_other_major_version(prefix: Path, tmp_path: Path) -> None:
     (tmp_path / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.18)\nproject(mine C)\nfind_package(reglue_c 9 REQUIRED)\n"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from tests.agent_clients.client_programs import ROOT, built, run
+from reglue_bench.results.scores import PerformanceScore
+from tests.agent_clients.client_programs import ROOT, built, online, playing, run
 
 pytestmark = pytest.mark.timeout(600)  # the first test compiles the client
 
@@ -36,6 +38,21 @@ def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
     there = tmp_path_factory.mktemp("prefix")
     run("cmake", "--install", str(build), "--prefix", str(there))
     return there
+
+
+@pytest.fixture(scope="module")
+def flags(prefix: Path) -> list[str]:
+    """Those of the compiler and linker, by pkg-config."""
+    package = {"PKG_CONFIG_PATH": ":".join(str(path.parent) for path in prefix.rglob("*.pc"))}
+    return run("pkg-config", "--cflags", "--libs", "reglue++", environment=package).split()
+
+
+def readme(holds: str) -> str:
+    """The README's program or lines with that text."""
+    page = (SOURCES / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```cpp\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    (block,) = [each for each in blocks if holds in each]
+    return str(block)
 
 
 def configured(folder: Path, cmake: str, *options: str) -> Path:
@@ -71,13 +88,41 @@ def test_another_version_is_no_match(prefix: Path, tmp_path: Path) -> None:
     )
 
 
-def test_pkg_config_says_how_to_compile_and_link(prefix: Path, tmp_path: Path) -> None:
+def test_pkg_config_says_how_to_compile_and_link(flags: list[str], tmp_path: Path) -> None:
     (tmp_path / "program.cc").write_text(PROGRAM)
-    package = {"PKG_CONFIG_PATH": ":".join(str(path.parent) for path in prefix.rglob("*.pc"))}
-    flags = run("pkg-config", "--cflags", "--libs", "reglue++", environment=package).split()
     program = str(tmp_path / "program")
     run("c++", "-std=c++17", str(tmp_path / "program.cc"), *flags, "-o", program)
     assert run(program) == SAYS
+
+
+def test_the_readmes_environment_is_played(flags: list[str], tmp_path: Path) -> None:
+    (tmp_path / "program.cc").write_text(readme("env_init"))
+    program = tmp_path / "program"
+    run("c++", "-std=c++17", str(tmp_path / "program.cc"), *flags, "-o", str(program))
+    result = online(
+        lambda where: playing(program, where),
+        agent="constant",
+        agent_args={"action": "1"},
+        episodes=2,
+    )
+    [score] = result.score_as(PerformanceScore).runs
+    assert score.episode_steps == [3, 3]
+    assert score.line == [-3, -3]
+
+
+@pytest.mark.parametrize(
+    ("standard", "options"), [("c++20", "{.max_steps = 10'000}"), ("c++17", "{10'000}")]
+)
+def test_the_readmes_benchmark_program_is_compiled(
+    standard: str, options: str, flags: list[str], tmp_path: Path
+) -> None:
+    lines = readme("rl_init").replace("{.max_steps = 10'000}", options)
+    source = tmp_path / "program.cc"
+    source.write_text(
+        f"#include <iostream>\n#include <reglue/reglue.h>\nint main() {{\n{lines}}}\n"
+    )
+    warnings = ("-Wall", "-Wextra", "-pedantic", "-Werror", "-fsyntax-only")
+    run("c++", f"-std={standard}", *warnings, str(source), *flags)
 
 
 def test_as_a_part_of_a_project_it_adds_neither_tests_nor_options_nor_installed_files(
