@@ -96,12 +96,27 @@ class MetaLearningSettings(SettingsGroup):
     agents: Agents = None
 
 
+ROTATE, PER_RUN = "rotate", "per-run"
+"""Which variants an online run plays: all of them in turn, or one."""
+
+
 class OnlineSettings(SettingsGroup):
     """Parameters of online benchmarks."""
 
     runs: Annotated[
         Count | None,
-        flag("online: independent runs, each with an untrained agent (default 30)"),
+        flag(
+            "online: independent runs, each with an untrained agent (default 30; with --variants "
+            "per-run the next multiple of the number of variants)"
+        ),
+    ] = None
+    variants: Annotated[
+        Literal["rotate", "per-run"] | None,
+        flag(
+            "rotate (default): a run plays all variants of each task in turn; per-run: run i plays "
+            "variant i alone, and begins again with variant 0 after the last",
+            _ONLINE,
+        ),
     ] = None
     episodes: Annotated[Count | None, flag("online: episodes in each run (default 200)")] = None
     steps: Annotated[

@@ -129,8 +129,8 @@ class Units:
         """The values of the units with these keys, of one task.
 
         Each variant is filled up with the worst value to as many units as are `planned`. Values of
-        one goal are averaged if goals are the units, or if the task has several goals. Raises
-        UsageError if the value of a unit is not known.
+        one goal are averaged if goals are the units, or if episodes are and the task has several
+        goals. Raises UsageError if the value of a unit is not known.
         """
         values, worst = self.by_task.get(task, {}), cache(lambda: self._worst(task))
         goals: dict[int, list[float]] = {variant: [] for variant in planned}
@@ -142,6 +142,8 @@ class Units:
                 goals[variant] += [worst()] * rest
         if self._measure.unit == "goal":
             return np.array([mean(of) for of in goals.values()])
+        if self._measure.unit == "run":
+            return np.array([each for of in goals.values() for each in of])
         return averaged_by_goal({task: goals})[task]
 
     def _worst(self, task: str) -> float:

@@ -42,7 +42,7 @@ def _episode(row: EpisodeRow, value: float | None) -> UnitScore:
 
 def _performances(result: Result) -> Iterator[UnitScore]:
     for run in result.score_as(PerformanceScore).runs:
-        yield UnitScore("", 0, run.run, None, run.performance, run.status)
+        yield UnitScore("", run.variant or 0, run.run, None, run.performance, run.status)
 
 
 def measure_text(score: PerformanceScore) -> str:
@@ -50,7 +50,8 @@ def measure_text(score: PerformanceScore) -> str:
     kind, _, last = score.metric.partition(":")
     which = f"all {score.quota:,}" if kind == "all" else f"the last {int(last):,}"
     what = "mean return" if score.counted_in == "episodes" else "mean reward per step"
-    return f"{what} over {which} {score.counted_in} of a run"
+    one = "" if score.runs[0].variant is None else ", which plays one variant"
+    return f"{what} over {which} {score.counted_in} of a run{one}"
 
 
 def _goals(result: Result) -> Hashable:
@@ -63,8 +64,8 @@ def _plan(result: Result) -> Hashable:
 
 def _goals_and_metric(result: Result) -> Hashable:
     score, parameters = result.score_as(PerformanceScore), result.parameters
-    limits = parameters.get("episode_limit"), parameters.get("worst_performance")
-    return result.goals_sha256, score.counted_in, score.quota, score.metric, *limits
+    others = map(parameters.get, ("episode_limit", "worst_performance", "variants"))
+    return result.goals_sha256, score.counted_in, score.quota, score.metric, *others
 
 
 def _least_p(goals: int) -> float:

@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from glue_server import LOST, Order, Outcome
 from reglue.errors import AgentFault, EnvironmentFault, UsageError, setting
 from reglue.messages.agent_messages import Phase
-from reglue_bench.plan_settings import OnlineSettings, PlanSettings
+from reglue_bench.plan_settings import PER_RUN, ROTATE, OnlineSettings, PlanSettings
 from reglue_bench.plans.keys import shuffled
 from reglue_bench.plans.plan import Parameter, Plan, PlanCell
 from reglue_bench.procedures.procedure import (
@@ -47,10 +47,11 @@ class Online(Procedure):
     """A unit is a run: a naive agent that plays one episode after another and is never frozen.
 
     A run is over after `episodes` episodes, or after `steps` steps, where the last
-    episode is cut off. An episode is cut off after `episode_limit` steps too. Episode k
-    plays the (task, variant) that multi-task's episode k would; with an `order_key` the episodes
-    that play each variant once are in an order that it draws for each run. Anything but `ok` ends
-    the run that it happens in: what an agent learns after it is not what was planned.
+    episode is cut off. An episode is cut off after `episode_limit` steps too. Tasks take turns.
+    If `variants` rotate, episode k plays the (task, variant) that multi-task's episode k would;
+    per run, run i plays variant i of each task, modulo how many it has. With an `order_key` the
+    episodes of one such rotation are in an order that it draws for each run. Anything but `ok`
+    ends the run that it happens in: what an agent learns after it is not what was planned.
     """
 
     about = "independent runs from a naive agent, judged while it learns"
@@ -68,9 +69,9 @@ class Online(Procedure):
 
     @classmethod
     def parameters(
-        cls, settings: PlanSettings, _variants: Mapping[str, int]
+        cls, settings: PlanSettings, variants: Mapping[str, int]
     ) -> dict[str, Parameter]:
-        """A run is a number of episodes or of steps."""
+        """A run is a number of episodes or of steps. `variants` is a parameter if it is per run."""
         if settings.episodes and settings.steps:
             raise UsageError(
                 f"got {setting('episodes')} and {setting('steps')}; a run is counted in one of them"
@@ -78,11 +79,18 @@ class Online(Procedure):
         quota = settings.steps or or_default(settings.episodes, DEFAULT_EPISODES)
         metric = or_default(settings.metric, "all")
         measured(metric, quota)  # raises UsageError
+        runs: int = DEFAULT_RUNS
+        parameters: dict[str, Parameter] = {}
+        if settings.variants == PER_RUN:
+            most = max(variants.values())
+            runs = -(-DEFAULT_RUNS // most) * most  # so that each variant is played equally often
+            parameters["variants"] = PER_RUN
         return {
-            "runs": or_default(settings.runs, DEFAULT_RUNS),
+            "runs": or_default(settings.runs, runs),
             "steps" if settings.steps else "episodes": quota,
             "episode_limit": or_default(settings.episode_limit, EPISODE_LIMIT),
             "metric": metric,
+            **parameters,
         }
 
     @classmethod
@@ -106,25 +114,29 @@ class Online(Procedure):
             plan.variants, order_key=secret_order(plan), **plan_parameters(cls.settings, plan)
         )
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the plan's parameters
         self,
-        variants: Mapping[str, int],
+        counts: Mapping[str, int],
         *,
         runs: int,
         metric: str,
         episode_limit: int,
         episodes: int = 0,
         steps: int = 0,
+        variants: str = ROTATE,
         order_key: bytes = b"",
     ) -> None:
+        """`counts` has the number of variants of each task."""
         self.metric = metric
         self.episodes = episodes  # 0 if a run is counted in steps
         self.steps = steps  # 0 if a run is counted in episodes
         self._runs = runs
         self._limit = episode_limit
-        self._variants = variants
-        self._tasks = tuple(variants)
-        self._pass = len(variants) * max(variants.values())  # episodes that play each variant
+        self._counts = counts
+        self._tasks = tuple(counts)
+        self._is_per_run = variants == PER_RUN
+        rounds = 1 if self._is_per_run else max(counts.values())
+        self._rotation = len(counts) * rounds  # episodes that play each variant of the run
         self._order_key = order_key
         self._order: tuple[int, int, Sequence[int]] = (-1, 0, ())  # a run, its episodes from one on
 
@@ -141,7 +153,15 @@ class Online(Procedure):
     @property
     def goals(self) -> int:
         """The number of variants of all tasks."""
-        return sum(self._variants.values())
+        return sum(self._counts.values())
+
+    @property
+    def goals_planned(self) -> int:
+        """The number of variants that its runs play; all, if they rotate in a number of steps."""
+        if self._is_per_run:
+            tasks = self._tasks[: self.episodes or None]
+            return sum(min(self._runs, self._counts[task]) for task in tasks)
+        return len({(cell.task, cell.variant) for cell in self.cells(0)}) or self.goals
 
     @property
     def quota(self) -> int:
@@ -153,9 +173,17 @@ class Online(Procedure):
         planned = self._planned(unit, k) if self._order_key else k
         episode, place = divmod(planned, len(self._tasks))
         task = self._tasks[place]
-        repeat, variant = divmod(episode, self._variants[task])
+        count = self._counts[task]
+        repeat, variant = (episode, unit % count) if self._is_per_run else divmod(episode, count)
         seed_from = (unit, planned) if self._order_key else None
         return PlanCell(k, task, variant, repeat, "train", seed_from=seed_from)
+
+    def variant(self, unit: int) -> int | None:
+        """The one variant that a run plays of each task; None if there are several."""
+        if not self._is_per_run:
+            return None
+        numbers = {unit % count for count in self._counts.values()}
+        return numbers.pop() if len(numbers) == 1 else None
 
     def cells(self, unit: int) -> Sequence[PlanCell]:
         """A run's episodes; none if it is counted in steps."""
@@ -198,9 +226,9 @@ class Online(Procedure):
 
     def _planned(self, unit: int, k: int) -> int:
         """The number, in the plan's own order, of a run's episode k."""
-        first = k - k % self._pass
+        first = k - k % self._rotation
         if self._order[:2] != (unit, first):
-            end = min(first + self._pass, self.episodes or math.inf)
+            end = min(first + self._rotation, self.episodes or math.inf)
             numbers = range(first, int(end))  # all runs play the same, also if it is no whole pass
             order = shuffled(numbers, self._order_key, f"episode of run {unit}")
             self._order = (unit, first, order.tolist())

@@ -148,6 +148,7 @@ def _run(procedure: Online, unit: int, rows: Sequence[Row], played: ScoreInputs)
     last = measured(procedure.metric, procedure.quota)
     return LearningRun(
         run=unit,
+        variant=procedure.variant(unit),
         attempt=attempt,
         status=status,
         performance=mean_in_order(earned[-last:]) if status == "ok" else None,
@@ -226,12 +227,11 @@ def _curve(at: list[int], lines: Sequence[Sequence[float]], lowest: float = -mat
 
 
 def _coverage(procedure: Online, score: PerformanceScore) -> Coverage:
-    """The coverage in runs. If a run is counted in steps, its number of goals is open."""
-    met = {(cell.task, cell.variant) for cell in procedure.cells(0)}
+    """The coverage in runs."""
     return Coverage(
         cells_planned=procedure.units,
         cells_completed=len(score.completed),
-        goals_planned=len(met) or procedure.goals,
+        goals_planned=procedure.goals_planned,
         goals_total=procedure.goals,
     )
 

@@ -45,7 +45,7 @@ class UnitScore(NamedTuple):
     """A row of a result's table of units: one of what two runs are paired by."""
 
     task: str  # empty: of an agent that learns
-    variant: int  # of the task; 0 of an agent that learns
+    variant: int  # of the task, or that a run plays of each task; 0 of a run that plays several
     number: int  # of the episode, among those of its variant; or of the run
     seed: int | None  # of the environment; None if a secret keys it
     value: float | None  # success (0 or 1), return or performance; None: what counts is not known
@@ -156,6 +156,7 @@ class LearningRun(Record):
     model_config = ConfigDict(populate_by_name=True)
 
     run: int  # its number, from 0
+    variant: int | None = None  # that it plays of each task (--variants per-run); None: several
     attempt: int = Field(alias="try")  # how often it was played before
     status: str  # ok: played to its end; missing; or the fault that ended it
     performance: float | None

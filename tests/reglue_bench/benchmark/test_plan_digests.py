@@ -50,6 +50,7 @@ PLANS: dict[str, tuple[str, dict[str, Any]]] = {
     "a task set elsewhere": ("online:MT1:reach-v3", {"environment_args": {"seed": 3}}),
     "online": ("online:mountain-car", {}),
     "online, steps": ("online:access-control", {"steps": 400, "runs": 2}),
+    "online, per run": ("online:MT1:reach-v3", {"variants": "per-run"}),
     "online, secret": ("online:cart-pole", {"secret": "a secret of sixteen characters or more"}),
     "evaluate": ("evaluate:gymnasium:CartPole-v1", {"seed": 7}),
     "evaluate, hidden": ("evaluate:acrobot", {"hide_rewards": True, "hide_success_ends": True}),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,10 @@ import pytest
 from env_adapters import Cell, SuiteName
 from glue_server import EpisodeRunner, LocalPort, Order, Outcome, Timeouts
 from reglue import Phase
+from reglue.errors import BadArgument, UsageError
 from reglue_bench import evaluate
 from reglue_bench.evaluation import carry_out, start
+from reglue_bench.measures.compare import compare
 from reglue_bench.plans.keys import run_secret
 from reglue_bench.procedures import Online, procedure_of
 from reglue_bench.results.result import Result
@@ -22,7 +25,7 @@ from reglue_bench.results.scores import LearningRun, PerformanceScore
 from reglue_bench.runs.ledger import Ledger
 from reglue_bench.runs.observer import NullObserver
 from reglue_bench.runs.run import Request, check_same
-from reglue_bench.settings import Settings
+from reglue_bench.settings import Settings, read_settings
 from tests.glue_server.playing import local
 from tests.reglue_bench.agents import Learner, Seeded
 from tests.reglue_bench.toys import Interrupts, online_plan, play
@@ -41,9 +44,9 @@ def kept(folder: Path) -> list[tuple[Any, ...]]:
 # Which episodes.
 
 
-def online(variants: dict[str, int], **changed: Any) -> Online:
+def online(counts: dict[str, int], **changed: Any) -> Online:
     defaults: dict[str, Any] = {"runs": 2, "metric": "all", "episode_limit": 10_000}
-    return Online(variants, **(defaults | changed))
+    return Online(counts, **(defaults | changed))
 
 
 def test_a_run_is_so_many_episodes() -> None:
@@ -63,6 +66,66 @@ def test_tasks_and_variants_take_turns() -> None:
         ("a", 0, 1),
         ("b", 0, 2),
     ]
+
+
+def test_a_run_plays_one_variant_of_each_task_if_variants_are_per_run() -> None:
+    procedure = online({"a": 3, "b": 2}, episodes=4, runs=4, variants="per-run")
+    assert [
+        [(c.task, c.variant, c.repeat) for c in procedure.cells(unit)]
+        for unit in range(procedure.units)
+    ] == [
+        [("a", a, 0), ("b", b, 0), ("a", a, 1), ("b", b, 1)]
+        for a, b in [(0, 0), (1, 1), (2, 0), (0, 1)]
+    ]
+
+
+def test_a_run_of_steps_plays_one_variant_too() -> None:
+    procedure = online({"a": 3}, steps=100, runs=4, variants="per-run")
+    played = {unit: {procedure.cell(unit, k).variant for k in range(50)} for unit in range(4)}
+    assert played == {0: {0}, 1: {1}, 2: {2}, 3: {0}}
+
+
+def test_a_key_orders_the_tasks_of_a_run_and_not_its_variant() -> None:
+    options: Any = {"episodes": 8, "variants": "per-run"}
+    plain = online({"a": 2, "b": 2, "c": 2}, **options)
+    keyed = online({"a": 2, "b": 2, "c": 2}, order_key=b"a key", **options)
+    for unit in range(2):
+        assert {cell.variant for cell in keyed.cells(unit)} == {unit}
+        tasks = [cell.task for cell in keyed.cells(unit)]
+        assert sorted(tasks[:3]) == sorted(tasks[3:6]) == ["a", "b", "c"]
+        assert tasks != [cell.task for cell in plain.cells(unit)]
+
+
+@pytest.mark.parametrize(
+    ("variants", "asked", "runs"),
+    [
+        ([1], {}, 30),
+        ([10], {}, 30),
+        ([40], {}, 40),
+        ([7, 3], {}, 35),
+        ([40], {"runs": 6}, 6),
+        ([7], {"variants": "rotate"}, 30),
+    ],
+)
+def test_runs_play_each_variant_equally_often_unless_told_otherwise(
+    variants: list[int], asked: dict[str, Any], runs: int
+) -> None:
+    settings = read_settings(benchmark="online:gridworld", **({"variants": "per-run"} | asked))
+    parameters = Online.parameters(settings, {f"{place}": n for place, n in enumerate(variants)})
+    assert parameters["runs"] == runs
+
+
+def test_a_plan_of_rotating_variants_has_no_parameter_for_it() -> None:
+    """So that its digest is the one that it had before there was another value."""
+    settings = read_settings(benchmark="online:gridworld", variants="rotate")
+    assert "variants" not in Online.parameters(settings, {"a": 2})
+
+
+def test_another_value_is_refused() -> None:
+    with pytest.raises(BadArgument) as caught:
+        read_settings(benchmark="online:gridworld", variants="all")
+    assert caught.value.settings == {"variants"}
+    assert (caught.value.got, caught.value.wanted) == ("'all'", "'rotate' or 'per-run'")
 
 
 def test_runs_differ_in_their_seeds_alone() -> None:
@@ -222,9 +285,12 @@ def test_rows_are_the_same_in_worker_processes(tmp_path: Path) -> None:
     assert kept(tmp_path / "here") == kept(tmp_path / "there")
 
 
-@pytest.mark.parametrize("parameters", [{"episodes": 4}, {"steps": 18}])
+PER_RUN: dict[str, Any] = {"solved": {"a": [1, 0, 2], "b": [0, 3]}, "variants": "per-run"}
+
+
+@pytest.mark.parametrize("parameters", [{"episodes": 4}, {"steps": 18}, {"episodes": 4, **PER_RUN}])
 def test_an_interrupted_run_is_played_anew_from_its_beginning(
-    tmp_path: Path, parameters: dict[str, int]
+    tmp_path: Path, parameters: dict[str, Any]
 ) -> None:
     plan = online_plan(runs=3, **parameters)
     play(tmp_path / "whole", plan, Seeded())
@@ -239,6 +305,59 @@ def test_an_interrupted_run_is_played_anew_from_its_beginning(
         )
     assert mended.complete
     assert kept(tmp_path / "broken") == kept(tmp_path / "whole")
+
+
+def test_rows_and_units_name_the_variant_of_each_run(tmp_path: Path) -> None:
+    plan = online_plan(runs=4, episodes=4, **PER_RUN)
+    result = play(tmp_path, plan, Seeded())
+    assert [(row.unit, row.task, row.variant) for row in result.episodes] == [
+        (unit, task, variant)
+        for unit, variants in enumerate([(0, 0), (1, 1), (2, 0), (0, 1)])
+        for task, variant in zip("abab", variants * 2, strict=True)
+    ]
+    assert [run.variant for run in score_of(result).runs] == [0, 1, None, None]
+    assert [(unit.variant, unit.number) for unit in result.units] == [
+        (0, 0),
+        (1, 1),
+        (0, 2),
+        (0, 3),
+    ]
+    assert (result.coverage.goals_planned, result.coverage.goals_total) == (5, 5)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "goals"),
+    [
+        ({"runs": 2, "episodes": 4}, 4),
+        ({"runs": 2, "episodes": 1}, 2),
+        ({"runs": 2, "steps": 10}, 4),
+        ({"runs": 9, "steps": 10}, 5),
+    ],
+)
+def test_fewer_runs_than_variants_leave_goals_unplanned(
+    parameters: dict[str, Any], goals: int
+) -> None:
+    procedure = procedure_of(online_plan(**parameters, **PER_RUN))
+    assert isinstance(procedure, Online)
+    assert (procedure.goals_planned, procedure.goals) == (goals, 5)
+
+
+def test_runs_stay_what_is_compared_where_several_play_a_variant(tmp_path: Path) -> None:
+    plan = online_plan(runs=6, episodes=2, solved={"a": [1, 0, 2]}, variants="per-run")
+    first = play(tmp_path / "first", plan, Seeded())
+    second = play(tmp_path / "second", plan, Learner())
+    difference = compare(second, first)
+    means = [mean(unit.value or 0.0 for unit in result.units) for result in (second, first)]
+    assert difference.pairs == 6
+    assert difference.difference == pytest.approx(means[0] - means[1])
+
+
+def test_runs_of_one_variant_are_not_compared_with_runs_of_all(tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"runs": 2, "episodes": 2, "solved": {"a": [1, 0]}}
+    rotating = play(tmp_path / "rotate", online_plan(**asked), Seeded())
+    alone = play(tmp_path / "alone", online_plan(**asked, variants="per-run"), Seeded())
+    with pytest.raises(UsageError, match="cannot be compared"):
+        compare(alone, rotating)
 
 
 # Faults end the run that they happen in, and no other.

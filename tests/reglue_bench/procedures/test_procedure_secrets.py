@@ -210,9 +210,10 @@ def test_under_two_secrets_nothing_but_start_seeds_differs(
     assert any(outcome.defaulted for outcome in runs[0].outcomes) == (tap is Lagging)
 
 
+@pytest.mark.parametrize("variants", ["rotate", "per-run"])
 @pytest.mark.parametrize("tap", [Tap, Lagging], ids=["in time", "late"])
-def test_nor_in_online_runs(tap: type[Tap]) -> None:
-    options = {"runs": 2, "episodes": 9, "slots": None}
+def test_nor_in_online_runs(tap: type[Tap], variants: str) -> None:
+    options = {"runs": 2, "episodes": 9, "slots": None, "variants": variants}
     differ_in_seeds_alone(
         *(Played(secret, "online", tap(Still()), Corridor, **options) for secret in SECRETS)
     )
