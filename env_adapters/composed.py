@@ -12,7 +12,15 @@ from env_adapters.fitting import FITS, Fit
 from env_adapters.fitting.common_tensors import View, fit_specs
 from env_adapters.states import seal, unseal
 from env_adapters.suite_names import SuiteName
-from reglue.environments.world import Rendered, Restorable, Step, Suite, World, close_suite
+from reglue.environments.world import (
+    Messaged,
+    Rendered,
+    Restorable,
+    Step,
+    Suite,
+    World,
+    close_suite,
+)
 from reglue.errors import BadArgument, UnknownName, UsageError
 from reglue.messages.environment_messages import Cell
 from reglue.spec import Array, Arrays, TaskSpec
@@ -239,6 +247,16 @@ class ComposedWorld:
     def reports_success(self) -> bool:
         """Whether one of the worlds has reported success, or that there was none."""
         return any(getattr(world, "reports_success", False) for world in self._worlds.values())
+
+    def message(self, text: str) -> str:
+        """Send a message to every world that answers messages.
+
+        The first answer that is not empty, in the order of suites: messages name no suite.
+        """
+        answers = [
+            world.message(text) for world in self._worlds.values() if isinstance(world, Messaged)
+        ]
+        return next(filter(None, answers), "")
 
     def render(self) -> Array | None:
         world: object = self._last

@@ -10,17 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from env_adapters.composed import STATE, Composed, RestorableComposedWorld
+from env_adapters.composed import STATE, Composed, ComposedWorld, RestorableComposedWorld
 from env_adapters.determinism import check_determinism
 from env_adapters.environment_configs.values import ConfigError
 from env_adapters.states import seal
 from env_adapters.suites import suite_name
 from reglue import Phase
-from reglue.environments.world import Restorable
+from reglue.environments.environment import Worlds
+from reglue.environments.world import Messaged, Restorable
 from reglue.errors import BadArgument, UnknownName, UsageError
 from reglue.messages.environment_messages import Cell
 from tests.error_facts import raises
-from tests.worlds import Corridor
+from tests.worlds import Corridor, Walk
 
 GOALS = {"reach-v3": [[0.0, 0.6, 0.02, 0.1 * k, 0.85, 0.2] for k in range(3)]}
 
@@ -72,6 +73,61 @@ def test_tasks_of_two_suites_are_played_in_one_world() -> None:
             with raises(UsageError, "start"):
                 world.step({"action": np.array(1)})
     check_determinism(suite)
+
+
+class Talkers(Corridor):
+    """A corridor whose world answers messages, unless its `answer` is None."""
+
+    def __init__(self, *, answer: str | None, **corridor: Any) -> None:
+        super().__init__(**corridor)
+        self._answer = answer
+
+    def world(self) -> Walk:
+        return Walk(self) if self._answer is None else Talker(self, self._answer)
+
+
+class Talker(Walk):
+    def __init__(self, suite: Corridor, answer: str) -> None:
+        super().__init__(suite)
+        self._answer, self.heard = answer, list[str]()
+
+    def message(self, text: str) -> str:
+        self.heard.append(text)
+        return self._answer
+
+
+def talking(*answers: str | None) -> Composed:
+    """A suite with a part, and a task t0, t1, …, for each answer."""
+    parts = list(enumerate(answers))
+    suites = [
+        {"factory": f"{__name__}:Talkers", "config": {"answer": answer, "solved": {"walk": [1]}}}
+        for _, answer in parts
+    ]
+    tasks = {f"t{place}": {"suite": place, "task": "walk", "variants": [0]} for place, _ in parts}
+    return Composed(suites, tasks)
+
+
+@pytest.mark.parametrize(
+    ("answers", "wanted"),
+    [(["a"], "a"), ([None, "a"], "a"), (["", "b", "c"], "b"), ([None, None], ""), (["", None], "")],
+)
+def test_a_message_is_answered_by_the_first_part_that_has_an_answer(
+    answers: Sequence[str | None], wanted: str
+) -> None:
+    worlds = Worlds(talking(*answers))
+    assert worlds.env_message("before env_init") == wanted
+
+
+def test_a_message_reaches_every_part_of_a_slot() -> None:
+    """Also without an episode, and the parts whose tasks are not played."""
+    with closing(talking("a", None, "c").world()) as world:
+        assert isinstance(world, ComposedWorld)
+        assert isinstance(world, Messaged)
+        world.message("first")
+        world.start(cell("t2"))
+        world.message("second")
+        heard = [each.heard for each in world._worlds.values() if isinstance(each, Talker)]
+        assert heard == [["first", "second"]] * 2
 
 
 SAYS = """
