@@ -128,6 +128,7 @@ class EnvironmentCalls:
         ready = self.ask(EnvironmentInit(slots), EnvironmentReady)
         self._standard = None
         _check_ready(ready, slots)
+        self.is_lost = False
         self.ready = ready
         self._mask = action_mask(ready.spec)
         if ready.whole_turns:
@@ -333,7 +334,12 @@ class EnvironmentCalls:
         if not self._under_way:
             self._since = time.monotonic()
         self._under_way.append(play)
-        self._port.send(play)
+        try:
+            self._port.send(play)
+        except EnvironmentFault:
+            self.is_lost = True
+            self._under_way.clear()  # no answer is to come
+            raise
         self._steps += len(play.slots)
 
     def _exchange(self, play: Play) -> Played:

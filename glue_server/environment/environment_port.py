@@ -14,7 +14,7 @@ from glue_server.processes.interrupts import raise_stop
 from reglue.environments.environment import Environment, fault_text
 from reglue.environments.environment_dispatch import environment_hello, play_environment
 from reglue.environments.slot_worlds import Worlds
-from reglue.errors import BadReply, EnvironmentFault
+from reglue.errors import BadReply, EnvironmentFault, EnvironmentLost
 from reglue.messages.agent_messages import Cleanup, RoutineDone, TextMessage
 from reglue.messages.environment_messages import (
     EnvironmentCall,
@@ -118,16 +118,20 @@ class LocalEnvironmentPort:
     def send(self, call: EnvironmentCall) -> None:
         """Let the environment answer at once; `receive` returns the answer.
 
-        Raises EnvironmentFault, with the author's frames, for whatever the environment raises.
+        Raises EnvironmentFault, with the author's frames, for whatever the environment raises;
+        EnvironmentLost as it is.
         """
-        if self._is_checked and isinstance(call, Play):
-            self._replies.append(self._environment.play(call))
-            return
         try:
+            if self._is_checked and isinstance(call, Play):
+                self._replies.append(self._environment.play(call))
+                return
             reply = play_environment(self._environment, call)
             self._replies.append(self._checked(call, reply))
         except BadReply as refused:
             self._replies.append(refused)
+        except EnvironmentLost:
+            self._replies.clear()
+            raise
         except BaseException as error:
             raise_stop(error)
             log.error("the environment failed: %s", explained(error))

@@ -14,7 +14,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from glue_server.environment.environment_port import EnvironmentPort
-from reglue.errors import EnvironmentFault, RoutineRefused
+from reglue.errors import EnvironmentFault, EnvironmentLost, RoutineRefused
 from reglue.messages.environment_messages import (
     GetRandomSeed,
     GetState,
@@ -164,6 +164,8 @@ class Replays:
             if not isinstance(each.call, Play):
                 try:
                     self._ask(each.call)
+                except EnvironmentLost:
+                    raise
                 except (EnvironmentFault, RoutineRefused) as error:
                     return _Failure(place, str(error))
                 continue

@@ -15,7 +15,7 @@ import numpy as np
 
 from glue_server.environment.environment_port import EnvironmentPort
 from glue_server.environment.replaying import Recall, Recalled, own_arrays, put_row
-from reglue.errors import EnvironmentFault, RoutineRefused
+from reglue.errors import EnvironmentFault, EnvironmentLost, RoutineRefused
 from reglue.messages.environment_messages import EnvironmentReady, Play, Played
 
 log = logging.getLogger("reglue")
@@ -73,6 +73,8 @@ class JointReplays:
             _check_others(play, played, last, again)
             if len(again.faults) == len(episodes) > 1:
                 raise EnvironmentFault(next(iter(again.faults.values())).strip())
+        except EnvironmentLost:
+            raise
         except (EnvironmentFault, RoutineRefused) as error:
             before = "" if str(error) == what else f"\nFirst it had failed so: {what}"
             why = f"{_WHY}{error}{before}"
@@ -99,6 +101,8 @@ class JointReplays:
             _, again = self._again(self._episodes(self.lost, is_answered=True))
             if again.faults:
                 raise EnvironmentFault(next(iter(again.faults.values())).strip())
+        except EnvironmentLost:
+            raise
         except (EnvironmentFault, RoutineRefused) as error:
             self.lost.update(dict.fromkeys(range(self._ready.spec.slots), str(error)))
 
@@ -145,6 +149,8 @@ class JointReplays:
             return
         try:
             self._begin()  # what comes next begins in an empty one
+        except EnvironmentLost:
+            raise
         except (EnvironmentFault, RoutineRefused) as broken:
             log.info("after a failure, the environment did not begin anew: %s", broken)
 

@@ -26,6 +26,7 @@ from glue_server.environment.worker_process import (
     CleanUp,
     DoneWithFaults,
     Init,
+    Lost,
     Routine,
     RoutineReply,
     StepAndStart,
@@ -38,7 +39,7 @@ from reglue.environments.environment import Environment, fault_text
 from reglue.environments.environment_dispatch import play_environment
 from reglue.environments.slot_worlds import Worlds
 from reglue.environments.validation import conforming_spec
-from reglue.errors import BadReply, UsageError
+from reglue.errors import BadReply, EnvironmentLost, UsageError
 from reglue.messages.agent_messages import Fault
 from reglue.messages.environment_messages import Play, Played
 from reglue.process_tuning import collecting_seldom
@@ -108,7 +109,11 @@ class _Worker:
         assert self.environment is not None, "init comes first"
         places = np.frombuffer(slots, np.uint32)
         play = Play(places, self._shared.actions(places), starts)
-        played = self._played(self.environment, play)
+        try:
+            played = self._played(self.environment, play)
+        except EnvironmentLost as lost:
+            self._channel.send(Lost(str(lost)))
+            return
         faults = tuple((slot, what, slot in played.illegal) for slot, what in played.faults.items())
         is_fine = not (faults or played.outside)
         self._channel.send(DONE if is_fine else DoneWithFaults(faults, played.outside))

@@ -15,7 +15,7 @@ from env_adapters import Cell, SuiteName
 from glue_server.processes.child import Child
 from glue_server.processes.message_codec import Codec, unexpected
 from reglue.environments.environment import Environment
-from reglue.errors import EnvironmentFault, UsageError
+from reglue.errors import EnvironmentFault, EnvironmentLost, UsageError
 from reglue.messages.environment_messages import (
     EnvironmentCall,
     EnvironmentReady,
@@ -120,13 +120,20 @@ class DoneWithFaults:
 
 
 @dataclass(frozen=True, slots=True)
+class Lost:
+    """Answers a Play if the environment raised EnvironmentLost."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class RoutineReply:
     """Answers a `Routine`."""
 
     reply: bytes  # an EnvironmentReply of the protocol
 
 
-FromWorker: TypeAlias = CanPlay | CannotBuild | bytes | DoneWithFaults | RoutineReply
+FromWorker: TypeAlias = CanPlay | CannotBuild | bytes | DoneWithFaults | Lost | RoutineReply
 """Bytes are `DONE`."""
 
 _FROM_WORKER: Codec[FromWorker] = Codec(FromWorker)
@@ -178,7 +185,9 @@ class Worker(Protocol):
         """Ask for a Play, whose actions are in the shared arrays. Raises OSError: it is gone."""
 
     def receive(self) -> WorkerFaults:
-        """The faults of the oldest Play. Raises EOFError or OSError: it is gone, or late."""
+        """The faults of the oldest Play. Raises EOFError or OSError: it is gone, or late; and
+        EnvironmentLost.
+        """
 
     def ask(self, call: EnvironmentCall) -> EnvironmentReply:
         """Carry out a message or a slot's routine. Raises EOFError or OSError: it is gone."""
@@ -293,7 +302,7 @@ class WorkerProcess:
     def receive(self) -> WorkerFaults:
         """The faults of the oldest Play; the rest is in the shared arrays.
 
-        Raises EOFError or OSError if the worker is gone.
+        Raises EOFError or OSError if the worker is gone, EnvironmentLost if its environment is.
         """
         answer = self._child.receive()
         self._silence.note_answer()
@@ -304,6 +313,8 @@ class WorkerProcess:
                 words = {slot: what for slot, what, _ in faults}
                 illegal = {slot for slot, _, is_illegal in faults if is_illegal}
                 return WorkerFaults(words, illegal, outside)
+            case Lost(why):
+                raise EnvironmentLost(why)
             case _:
                 raise unexpected(answer)
 

@@ -22,7 +22,7 @@ Names are loaded at their first use. Some need an extra: `reglue.evaluate`, `reg
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from reglue.errors import IllegalAction, ReglueError
+from reglue.errors import EnvironmentLost, IllegalAction, ReglueError
 
 if TYPE_CHECKING:
     from glue_server import Glue as Glue
@@ -134,6 +134,7 @@ __all__ = [
     "EndKind",
     "Ends",
     "Environment",
+    "EnvironmentLost",
     "EpisodeAgent",
     "Experiment",
     "IllegalAction",

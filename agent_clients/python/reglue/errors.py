@@ -448,6 +448,13 @@ class EnvironmentTimeout(EnvironmentFault):
     """An environment did not answer in time; it may still run."""
 
 
+class EnvironmentLost(EnvironmentFault):
+    """What an environment needs is gone, such as a server that it calls: it can play no more.
+
+    An Environment or a World may raise it. Any other exception is a fault of its slots alone.
+    """
+
+
 # A benchmark program's.
 
 

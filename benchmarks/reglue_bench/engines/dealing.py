@@ -349,7 +349,7 @@ class DealingEngine(Engine):
         self._end(number)
         self._unplaced += 1
         if not self._players:
-            raise EnvironmentFault(f"{cause}; the run can be resumed")
+            raise EnvironmentFault(cause)
 
     def _end(self, number: int) -> _Share | None:
         """End a process. Returns its shard."""

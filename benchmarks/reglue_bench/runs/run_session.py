@@ -118,7 +118,8 @@ class Session:
             return Ending(status=fault.status, what=self._engine.explain(fault))
         except EnvironmentFault as fault:
             self._farewell = "the run ended early: its environment failed"
-            return Ending(status=fault.status, what=str(fault))
+            more = "; the run can be resumed" * self._request.is_kept
+            return Ending(status=fault.status, what=f"{fault}{more}")
         finally:
             # In reverse order, and each whatever the others raise. The recorder commits its last
             # rows before losses are reported, as a commit may bring one, and before the totals are

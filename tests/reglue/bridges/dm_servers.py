@@ -1,8 +1,12 @@
-"""Servers of dm_env_rpc: one that plays a game, and misbehaves where its settings say so."""
+"""Servers of dm_env_rpc: one that plays a game, and misbehaves where its settings say so.
+
+As a program, `python -m tests.reglue.bridges.dm_servers PORT` serves it until it is killed.
+"""
 
 from __future__ import annotations
 
 import math
+import sys
 import threading
 from collections.abc import Callable, Container, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -266,12 +270,12 @@ FAILURES: Mapping[str, Callable[[_Visit, Any], Any]] = {
 
 
 @contextmanager
-def served(servicer: Any, threads: int = 40) -> Iterator[str]:
-    """A server's HOST:PORT, until the block ends."""
+def served(servicer: Any, threads: int = 40, at: int = 0) -> Iterator[str]:
+    """A server's HOST:PORT, until the block ends; `at` is the port, 0 any."""
     pool = ThreadPoolExecutor(threads)
     server = grpc.server(pool)
     dm_env_rpc_pb2_grpc.add_EnvironmentServicer_to_server(servicer, server)
-    port = server.add_secure_port("127.0.0.1:0", grpc.local_server_credentials())
+    port = server.add_secure_port(f"127.0.0.1:{at}", grpc.local_server_credentials())
     server.start()
     try:
         yield f"127.0.0.1:{port}"
@@ -284,3 +288,9 @@ def served(servicer: Any, threads: int = 40) -> Iterator[str]:
 
 def _unpacked(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {name: tensor_utils.unpack_tensor(value) for name, value in settings.items()}
+
+
+if __name__ == "__main__":
+    with served(GameServer(), at=int(sys.argv[1])) as where:
+        print(where, flush=True)
+        threading.Event().wait()

@@ -24,6 +24,7 @@ from reglue.errors import (
     AgentFault,
     BadArgument,
     EnvironmentFault,
+    EnvironmentLost,
     NotCapable,
     NotSupported,
     OutOfDomain,
@@ -430,7 +431,7 @@ def test_a_program_after_a_lost_one_has_not_had_its_messages(port: int, played_b
         rl.start()
         with raises(EnvironmentFault, "left"):
             rl.step()
-        with raises(EnvironmentFault, "messages"):
+        with raises(EnvironmentLost, "messages"):
             rl.start()
     environment.close()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import threading
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
@@ -18,15 +17,10 @@ from dm_env_rpc.v1 import dm_env_rpc_pb2 as pb
 import reglue
 from env_adapters.suites import suite_name
 from reglue.bridges.dm_env_rpc.rpc_environment import DmEnvRpc
-from reglue.errors import BadArgument, EnvironmentFault, UsageError
-from reglue.messages.agent_messages import Phase
-from reglue.messages.environment_messages import Cell, Play, Played
+from reglue.errors import BadArgument, UsageError
 from reglue.spec import Array, Box, Discrete, TensorSpec
-from tests.error_facts import raises
 from tests.leftovers import nothing_left
-from tests.reglue.bridges.dm_servers import FAILURES, SPECS, GameServer, served
-
-NOBODY = np.zeros(0, np.uint32)
+from tests.reglue.bridges.dm_servers import SPECS, GameServer, served
 
 
 def play(seen: Mapping[str, Array]) -> dict[str, Array]:
@@ -128,8 +122,10 @@ def test_its_settings_are_arguments_of_the_command(tmp_path: Path) -> None:
 
 
 def test_specs_are_read() -> None:
-    with served(GameServer()) as address, begun(address, 1) as environment:
-        spec = environment.spec
+    with served(GameServer()) as address:
+        environment = DmEnvRpc(address)
+        spec = environment.env_init(1)
+        environment.env_cleanup()
         assert spec.actions == (
             TensorSpec("push", "float32", (2,), Box((-1.0,), (1.0, 2.0))),
             TensorSpec("gear", "int8", (), Discrete(3, -1)),
@@ -164,6 +160,12 @@ def test_specs_are_read() -> None:
         (
             pb.TensorSpec(name="words", dtype=pb.DataType.FLOAT, min={"int32s": {"array": [1]}}),
             "a bound of 1 int32s",
+        ),
+        (
+            pb.TensorSpec(
+                name="words", dtype=pb.DataType.FLOAT, min={"floats": {"array": [np.nan]}}
+            ),
+            "a bound of nan",
         ),
         (pb.TensorSpec(name="reward", dtype=pb.DataType.FLOAT, shape=[2]), "shape [2]"),
     ],
@@ -201,143 +203,6 @@ def test_a_server_without_actions_or_observations_is_refused(lacks: str) -> None
 def test_wrong_arguments_are_refused_before_a_connection(arguments: Any) -> None:
     with pytest.raises(BadArgument, match=next(iter(arguments))):
         DmEnvRpc("127.0.0.1:1", **arguments)
-
-
-# Servers that fail.
-
-
-class begun:  # noqa: N801 - reads as a context
-    """An environment of some slots, of which each has begun an episode."""
-
-    def __init__(self, address: str, slots: int, **arguments: Any) -> None:
-        self.environment = DmEnvRpc(address, **arguments)
-        self.environment.spec = self.environment.env_init(slots).with_slots(slots)
-
-    def __enter__(self) -> DmEnvRpc:
-        start(self.environment, range(self.environment.spec.slots))
-        return self.environment
-
-    def __exit__(self, *_: object) -> None:
-        self.environment.env_cleanup()
-
-
-def start(environment: DmEnvRpc, slots: Any) -> Played:
-    cells = {slot: Cell("dm_env_rpc", 0, slot, 0, Phase.EVALUATE) for slot in slots}
-    return environment.play(Play(NOBODY, {}, cells))
-
-
-def step(environment: DmEnvRpc, *slots: int) -> Played:
-    numbers = np.array(slots, np.uint32)
-    actions = {each.name: each.empty(len(slots)) for each in environment.spec.actions}
-    return environment.play(Play(numbers, actions, {}))
-
-
-@pytest.mark.parametrize("how", sorted(FAILURES.keys() - {"specs", "hangs"}))
-def test_a_failure_is_that_of_its_slot_and_names_the_server(how: str) -> None:
-    """The other slot goes on, and the slot begins anew."""
-    server = GameServer(failing={2})
-    with (
-        nothing_left(),
-        served(server) as address,
-        begun(address, 2, fails=how, seed_setting="seed") as environment,
-    ):
-        assert step(environment, 0, 1).faults == {}
-        failed = step(environment, 0, 1)
-        ((slot, words),) = failed.faults.items()
-        assert f"{address}, slot {slot}" in words
-        assert failed.rewards[slot] == 0
-        assert not failed.observations["ticks"][slot].any()
-        assert failed.rewards[1 - slot] != 0
-        assert start(environment, [slot]).faults == {}
-        again = [step(environment, slot).faults for _ in range(3)]
-        assert again == [{}, {}, {}]
-        assert step(environment, 1 - slot).faults == {}
-
-
-def test_a_server_that_hangs_is_left_after_the_deadline() -> None:
-    server = GameServer(failing={2})
-    with (
-        nothing_left(),
-        served(server) as address,
-        begun(address, 2, fails="hangs", answer_timeout_s=0.5) as environment,
-    ):
-        step(environment, 0, 1)
-        failed = step(environment, 0, 1)
-        ((slot, words),) = failed.faults.items()
-        assert "no answer within 0.5 s" in words
-        assert start(environment, [slot]).faults == {}
-
-
-def test_a_server_that_changes_its_specs_fails_the_start() -> None:
-    with (
-        served(GameServer()) as address,
-        begun(address, 1, fails="specs", length=1) as environment,
-    ):
-        assert step(environment, 0).terminated.all()
-        assert "specs" in start(environment, [0]).faults[0]
-        assert start(environment, [0]).faults == {}, "in a new world"
-
-
-def test_a_server_that_stays_away_fails_every_start_at_once() -> None:
-    with nothing_left():
-        with served(GameServer()) as address:
-            made = begun(address, 2)
-            environment = made.__enter__()
-        assert step(environment, 0, 1).faults.keys() == {0, 1}
-        assert start(environment, [0, 1]).faults.keys() == {0, 1}
-        with served(GameServer()):
-            environment.env_cleanup()
-
-
-def test_an_episode_that_no_server_plays_is_environment_error_and_the_others_count() -> None:
-    server = GameServer(failing={3})
-    with served(server) as address:
-        result = reglue.evaluate(
-            f"evaluate:dm-env-rpc:{address}",
-            play,
-            num_episodes=6,
-            slots=2,
-            environment_args={"length": 4, "fails": "refuses"},
-            raise_faults=False,
-        )
-    lost = [row for row in result.episodes if row.status != "ok"]
-    assert [row.status for row in lost] == ["environment_error"]
-    assert "the point is lost" in lost[0].detail
-    assert len([*result.episodes]) == 6
-
-
-def test_no_server_and_a_refused_setting_are_told_before_the_run() -> None:
-    with (
-        served(GameServer()) as address,
-        raises(EnvironmentFault, address, "refused create_world", "depth"),
-    ):
-        DmEnvRpc(address, depth=3).env_init(1)
-    with raises(EnvironmentFault, address, "UNAVAILABLE"):
-        DmEnvRpc(address).env_init(1)
-
-
-def test_a_server_of_fewer_connections_than_slots_is_told() -> None:
-    with (
-        nothing_left(),
-        served(GameServer(), threads=2) as address,
-        raises(EnvironmentFault, "slot 2", "fewer connections"),
-    ):
-        DmEnvRpc(address, answer_timeout_s=0.5).env_init(3)
-
-
-def test_all_requests_are_sent_before_the_first_answer_is_awaited() -> None:
-    """A server that answers steps when four have come would never answer one."""
-    server = GameServer(together=threading.Barrier(4))
-    with served(server) as address, begun(address, 4) as environment:
-        assert step(environment, 0, 1, 2, 3).faults == {}
-
-
-def test_worlds_are_left_and_destroyed() -> None:
-    server = GameServer()
-    with served(server) as address:
-        with begun(address, 3):
-            assert len(server.worlds) == 3
-        assert not server.worlds
 
 
 def test_without_its_package_the_extra_is_named() -> None:

@@ -65,6 +65,10 @@ class Environment:
     observations in the same form; they are cast to the spec's dtypes. An episode is a function of
     its cell and actions, and does not depend on earlier episodes. `self.spec` is the TaskSpec that
     `env_init` returned, with the number of slots that are played.
+
+    An exception is a fault of the slots that were played, and their episodes are played again. If
+    what the environment needs is gone for good, such as a server, raise reglue.EnvironmentLost: the
+    run ends then, and can be resumed.
     """
 
     spec: TaskSpec

@@ -6,7 +6,13 @@ import logging
 
 from reglue.environments.environment import Environment, fault_text
 from reglue.environments.validation import conforming_spec
-from reglue.errors import OutOfDomain, OutOfOrder, RoutineRefused, raise_interrupt
+from reglue.errors import (
+    EnvironmentLost,
+    OutOfDomain,
+    OutOfOrder,
+    RoutineRefused,
+    raise_interrupt,
+)
 from reglue.messages.agent_messages import Cleanup, Farewell, Refusal, RoutineDone, TextMessage
 from reglue.messages.environment_messages import (
     EnvironmentCall,
@@ -37,8 +43,8 @@ def environment_hello(environment: Environment, name: str) -> EnvironmentHello:
 def play_environment(environment: Environment, call: EnvironmentCall) -> EnvironmentReply | None:
     """Call the routine; None for calls that are not answered.
 
-    An error in a Play is the fault of its slots; a refused routine becomes a Refusal and changes
-    nothing. All other errors of the environment pass through.
+    An error in a Play is the fault of its slots, unless it is EnvironmentLost; a refused routine
+    becomes a Refusal and changes nothing. All other errors of the environment pass through.
     """
     match call:
         case Play() if hasattr(environment, "spec"):
@@ -78,9 +84,14 @@ def _init(environment: Environment, slots: int) -> EnvironmentReady | Refusal:
 
 
 def _play(environment: Environment, play: Play) -> Played:
-    """Play; an exception is a fault of every slot. The caller or decoder has checked the slots."""
+    """Play; an exception but EnvironmentLost is a fault of every slot.
+
+    The caller or decoder has checked the slots.
+    """
     try:
         return environment.play(play)
+    except EnvironmentLost:
+        raise
     except Exception as error:  # noqa: BLE001 - the edge of somebody's environment
         raise_interrupt(error)
         log.error("the environment failed: %s", explained(error))

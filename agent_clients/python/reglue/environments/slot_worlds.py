@@ -25,6 +25,7 @@ from reglue.environments.world import (
     close_suite,
 )
 from reglue.errors import (
+    EnvironmentLost,
     IllegalAction,
     OutOfOrder,
     RoutineRefused,
@@ -65,7 +66,7 @@ class Worlds(Environment):
     """Plays one world in each slot; its suite makes a world when the slot is first used.
 
     An error in one world is a fault of its slot; the other slots continue. A world that failed is
-    closed, and another one made for the slot's next start.
+    closed, and another one made for the slot's next start. EnvironmentLost ends all of them.
     """
 
     portable = True
@@ -330,5 +331,8 @@ class Worlds(Environment):
         return self._worlds[slot]
 
     def _fault(self, error: BaseException) -> str:
+        """An error of a world in words; EnvironmentLost is raised."""
         self.raise_stop(error)
+        if isinstance(error, EnvironmentLost):
+            raise error
         return fault_text(error)

@@ -37,7 +37,8 @@ class World(Protocol):
 
         Raises reglue.IllegalAction, with nothing changed, for an action that the TaskSpec allows
         and the world cannot play, such as a move against the rules: it is the agent's error. Any
-        other exception is the environment's failure.
+        other exception is the environment's failure: of this world alone, or of all if it is
+        reglue.EnvironmentLost.
         """
 
     def close(self) -> None:

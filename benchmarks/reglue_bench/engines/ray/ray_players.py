@@ -122,7 +122,7 @@ class RayPlayers(Players[M]):
                 ours.close()
                 raise EnvironmentFault(
                     "the connection to the Ray cluster is lost: its head, or this machine's node, "
-                    "is gone; what was recorded is kept, and the run can be resumed"
+                    "is gone; what was recorded is kept"
                 ) from error
         return _Actor(ours, self._codec)
 

@@ -6,10 +6,7 @@ In a turn the requests of all slots are sent before the first answer is awaited.
 from __future__ import annotations
 
 import math
-import threading
-import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from queue import SimpleQueue
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,12 +21,13 @@ from reglue.bridges.dm_env_rpc.tensor_messages import (
     pb,
     settings_of,
 )
+from reglue.bridges.dm_env_rpc.world_stream import AnswerWatch, WorldStream
 from reglue.environments.environment import Environment
 from reglue.errors import (
     BadArgument,
     BadReply,
     EnvironmentFault,
-    EnvironmentTimeout,
+    EnvironmentLost,
     UsageError,
     brief,
     printable,
@@ -39,7 +37,10 @@ from reglue.rng import Rng
 from reglue.spec import Arrays, Box, TaskSpec, TensorSpec
 
 Talk: TypeAlias = Generator[Sequence[Any], Any, None]
-"""Yields requests to the server, and receives the answers; raises EnvironmentFault."""
+"""A slot's exchange with the server: yields requests, and is sent their answers.
+
+Raises EnvironmentFault.
+"""
 
 SEEDED = ("reset", "create")
 
@@ -49,7 +50,6 @@ _OPTIONS = [
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 1000),
 ]
-_LOOK_S = 0.1  # how often a wait is compared with its deadline
 _FAREWELL_S = 1.0
 _SEEDS = 2**31  # what an int32 holds, and NumPy's RandomState takes
 _RUNNING, _TERMINATED, _INTERRUPTED = (
@@ -60,9 +60,10 @@ _RUNNING, _TERMINATED, _INTERRUPTED = (
 class DmEnvRpc(Environment):
     """The worlds of a dm_env_rpc server.
 
-    An observation `reward` is the reward, without it that is 0; `discount` is left out.
-    TERMINATED ends an episode, INTERRUPTED truncates it. It is repeatable if the server takes a
-    seed for each episode as a setting.
+    The observation `reward` is the reward; without one, rewards are 0. `discount` is omitted.
+    TERMINATED ends an episode, INTERRUPTED truncates it. The environment is repeatable if the
+    server takes a seed for each episode as a setting. It raises EnvironmentLost if a server that
+    has answered before answers nothing on a new connection.
     """
 
     whole_turns = False
@@ -104,8 +105,8 @@ class DmEnvRpc(Environment):
         self._join = settings_of("the setting of join_settings", join_settings or {})
         self._reset = settings_of("the setting of reset_settings", reset_settings or {})
         self.repeatable = bool(seed_setting)
-        self._streams: dict[int, _Stream] = {}
-        self._specs: Any = None  # as the server first told them
+        self._streams: dict[int, WorldStream] = {}
+        self._specs: Any = None  # the first that the server sent
         self._close: Callable[[], None] = lambda: None
 
     @property
@@ -118,7 +119,7 @@ class DmEnvRpc(Environment):
         self.env_cleanup()
         channel = grpc.insecure_channel(self._address, options=_OPTIONS)
         self._open_stream = dm_env_rpc_pb2_grpc.EnvironmentStub(channel).Process
-        self._watch = _Watch()
+        self._watch = AnswerWatch()
         self._specs = None
 
         def close() -> None:
@@ -179,7 +180,7 @@ class DmEnvRpc(Environment):
             self._streams.clear()
             close()
 
-    # What is said about one slot.
+    # The exchanges of one slot.
 
     def _joining(self, slot: int, seed: Mapping[str, Any] | None = None) -> Talk:
         """Create a world, and join it; `seed` is a setting."""
@@ -226,7 +227,7 @@ class DmEnvRpc(Environment):
         answer.terminated[row] = step.state == _TERMINATED
         answer.truncated[row] = step.state == _INTERRUPTED
 
-    def _leaving(self, stream: _Stream) -> Talk:
+    def _leaving(self, stream: WorldStream) -> Talk:
         """Leave the stream's world, if it has one, and destroy it."""
         name, stream.world = stream.world, ""
         if name:
@@ -244,7 +245,7 @@ class DmEnvRpc(Environment):
     # Specs.
 
     def _read_specs(self, specs: Any) -> None:
-        """Raises UsageError for what no TaskSpec can say."""
+        """Raises UsageError for specs that a TaskSpec cannot express."""
         actions, observations = (
             [WireTensor.of(kind, uid, each) for uid, each in sorted(of_kind.items())]
             for kind, of_kind in (("action", specs.actions), ("observation", specs.observations))
@@ -269,12 +270,16 @@ class DmEnvRpc(Environment):
 
     def _check_specs(self, specs: Any) -> None:
         if specs != self._specs:
-            raise EnvironmentFault(got="other specs than before", wanted="the same in every world")
+            got = f"other specs than before: {_difference(specs, self._specs)}"
+            raise EnvironmentFault(got=got, wanted="the same in every world")
 
     # Streams.
 
     def _talk(self, talks: Mapping[int, Talk], timeout_s: float) -> dict[int, str]:
-        """Go through these talks side by side; what failed, by slot."""
+        """Carry out these exchanges side by side. Returns the faults, by slot.
+
+        Raises EnvironmentLost.
+        """
         faults: dict[int, str] = {}
         answers: dict[int, Sequence[Any] | None] = dict.fromkeys(talks)
         while answers:
@@ -293,123 +298,46 @@ class DmEnvRpc(Environment):
             for slot, requests in asked.items():
                 try:
                     answers[slot] = self._stream(slot).receive(requests, self._watch)
+                except EnvironmentLost as error:
+                    raise EnvironmentLost(self._words(slot, error)) from None
                 except EnvironmentFault as error:
                     faults[slot] = self._failed(slot, error)
         return faults
 
-    def _stream(self, slot: int) -> _Stream:
+    def _stream(self, slot: int) -> WorldStream:
         if slot not in self._streams:
-            self._streams[slot] = _Stream(self._open_stream)
+            answers_before = self._specs is not None
+            self._streams[slot] = WorldStream(self._open_stream, is_patient=answers_before)
         return self._streams[slot]
 
     def _failed(self, slot: int, error: Exception) -> str:
-        """Let the world go, as its later episodes could be wrong; the error in words."""
+        """Give up the slot's world, as its later episodes could be wrong. Returns the fault."""
         stream = self._stream(slot)
         if stream.owed or stream.has_failed or not stream.world:
             self._streams.pop(slot).close()
         else:
             stream.has_failed = True
+        return self._words(slot, error)
+
+    def _words(self, slot: int, error: Exception) -> str:
+        """The error, with the server and the slot."""
         return printable(f"the dm_env_rpc server at {self._address}, slot {slot}: {error}"[:4096])
 
 
-class _Stream:
-    """A connection in dm_env_rpc's words: joined to one world at most."""
-
-    def __init__(self, open_stream: Callable[[Iterator[Any]], Any]) -> None:
-        self.world = ""  # its name; empty: none was created
-        self.has_failed = False  # the world is to be replaced
-        self.owed = 0  # answers
-        self._requests: SimpleQueue[Any] = SimpleQueue()
-        self._answers = open_stream(iter(self._requests.get, None))
-        self.cancel: Callable[[], object] = self._answers.cancel
-
-    def send(self, requests: Sequence[Any]) -> None:
-        """Send requests, each a message of theirs."""
-        for request in requests:
-            self.owed += 1
-            self._requests.put(pb.EnvironmentRequest(**{_kind(request): request}))
-
-    def receive(self, requests: Sequence[Any], watch: _Watch) -> list[Any]:
-        """The answers to what was sent. Raises EnvironmentFault."""
-        answers, refusal = [], None
-        for request in requests:
-            answer, kind = self._next(watch), _kind(request)
-            self.owed -= 1
-            got = answer.WhichOneof("payload")
-            if got == "error":
-                refusal = refusal or f"it refused {kind}: {answer.error.message or answer.error}"
-            elif got != kind:
-                self.owed += 1  # nobody knows which answer comes next
-                raise EnvironmentFault(got=f"{got} as the answer", wanted=kind)
-            else:
-                answers.append(getattr(answer, kind))
-        if refusal is not None:
-            raise EnvironmentFault(refusal)
-        return answers
-
-    def _next(self, watch: _Watch) -> Any:
-        watch.stream = self
-        try:
-            return next(self._answers)
-        except StopIteration:
-            raise EnvironmentFault("it ended the connection") from None
-        except grpc.RpcError as error:
-            if watch.is_late:
-                raise EnvironmentTimeout(f"no answer within {watch.timeout_s:g} s") from None
-            what = f"{error.code().name}: {error.details()}"
-            raise EnvironmentFault(f"the connection is lost: {what}") from None
-        finally:
-            watch.stream = None
-
-    def close(self) -> None:
-        """End the connection."""
-        self._requests.put(None)  # its thread waits for it
-        self.cancel()
-
-
-class _Watch:
-    """Cancels the stream whose answer is awaited once time is up: its thread looks now and then.
-
-    gRPC's streams know no deadline for one message.
-    """
-
-    def __init__(self) -> None:
-        self.timeout_s = 0.0
-        self.stream: _Stream | None = None  # whose answer is awaited
-        self._until = math.inf
-        self._closed = threading.Event()
-        self._thread = threading.Thread(target=self._look, name="dm_env_rpc watch", daemon=True)
-        self._thread.start()
-
-    @property
-    def is_late(self) -> bool:
-        """Whether time is up."""
-        return time.monotonic() > self._until
-
-    def begin(self, timeout_s: float) -> None:
-        """From now on answers may take so long together."""
-        self.timeout_s, self._until = timeout_s, time.monotonic() + timeout_s
-
-    def close(self) -> None:
-        """End the thread."""
-        self._closed.set()
-        self._thread.join()
-
-    def _look(self) -> None:
-        while not self._closed.wait(_LOOK_S):
-            stream = self.stream
-            if stream is not None and self.is_late:
-                stream.cancel()
-
-
-_KINDS: dict[str, str] = {
-    field.message_type.name: field.name for field in pb.EnvironmentRequest.DESCRIPTOR.fields
-}
-
-
-def _kind(request: Any) -> str:
-    """The field of a request, and of its answer."""
-    return _KINDS[type(request).__name__]
+def _difference(specs: Any, before: Any) -> str:
+    """The first tensor that differs, and how."""
+    for kind, tensors, old in (
+        ("action", specs.actions, before.actions),
+        ("observation", specs.observations, before.observations),
+    ):
+        for uid in sorted({*tensors, *old}):
+            if uid not in tensors:
+                return f"no {kind} {brief(old[uid].name)}"
+            if uid not in old:
+                return f"a new {kind} {brief(tensors[uid].name)}"
+            if tensors[uid] != old[uid]:
+                return f"another {kind} {brief(old[uid].name)}"
+    return "another message"
 
 
 def _state(number: int) -> str:

@@ -13,7 +13,7 @@ from reglue.bridges.rl_glue.legacy_frames import MOST_TEXT, Code, text_bytes, te
 from reglue.bridges.rl_glue.legacy_program import Kind, LegacyProgram, Place
 from reglue.environments.slot_worlds import Worlds
 from reglue.environments.world import Step
-from reglue.errors import BadReply, EnvironmentFault, SpecError
+from reglue.errors import BadReply, EnvironmentFault, EnvironmentLost, SpecError
 from reglue.messages.environment_messages import Cell
 from reglue.spec import Arrays, TaskSpec
 from reglue.task_spec_string import task_spec_from_string
@@ -87,15 +87,18 @@ class _Suite:
         return _World(self)
 
     def program(self) -> EnvironmentProgram:
-        """One with which no world plays. Raises EnvironmentFault, UsageError."""
+        """One with which no world plays. Raises EnvironmentLost, UsageError."""
         while self._free:
             if not (program := self._free.pop()).line.is_lost:
                 return program
         if self.had_messages:
-            raise EnvironmentFault(
+            raise EnvironmentLost(
                 "one more legacy environment would not know the messages that were sent before"
             )
-        program = EnvironmentProgram(self._place.program())
+        try:
+            program = EnvironmentProgram(self._place.program())
+        except EnvironmentFault as none:
+            raise EnvironmentLost(str(none)) from none
         there = [each for each in self.programs if not each.line.is_lost]
         self.programs = [*there, program]
         return program

@@ -1,0 +1,125 @@
+"""A connection to a dm_env_rpc server, and the time that its answers may take."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from queue import SimpleQueue
+from typing import Any
+
+from reglue.bridges.dm_env_rpc.tensor_messages import grpc, pb
+from reglue.errors import EnvironmentFault, EnvironmentLost, EnvironmentTimeout
+
+_LOOK_S = 0.1  # how often a wait is compared with its deadline
+
+
+class WorldStream:
+    """A connection to the server, which is joined to at most one world."""
+
+    def __init__(self, open_stream: Callable[..., Any], *, is_patient: bool) -> None:
+        """`is_patient`: wait for a server that cannot be reached, until the first answer is late:
+        then `receive` raises EnvironmentLost.
+        """
+        self.world = ""  # its name; empty: none was created
+        self.has_failed = False  # the world is to be replaced
+        self.owed = 0  # answers
+        self._is_patient = is_patient  # until the first answer
+        self._requests: SimpleQueue[Any] = SimpleQueue()
+        requests: Iterator[Any] = iter(self._requests.get, None)
+        self._answers = open_stream(requests, wait_for_ready=is_patient)
+        self.cancel: Callable[[], object] = self._answers.cancel
+
+    def send(self, requests: Sequence[Any]) -> None:
+        """Send requests: messages of dm_env_rpc."""
+        for request in requests:
+            self.owed += 1
+            self._requests.put(pb.EnvironmentRequest(**{kind_of(request): request}))
+
+    def receive(self, requests: Sequence[Any], watch: AnswerWatch) -> list[Any]:
+        """The answers to `requests`, which were sent. Raises EnvironmentFault."""
+        answers, refusal = [], None
+        for request in requests:
+            answer, kind = self._next(watch), kind_of(request)
+            self.owed -= 1
+            got = answer.WhichOneof("payload")
+            if got == "error":
+                refusal = refusal or f"it refused {kind}: {answer.error.message or answer.error}"
+            elif got != kind:
+                self.owed += 1  # which request the next answer belongs to is unknown
+                raise EnvironmentFault(got=f"{got} as the answer", wanted=kind)
+            else:
+                answers.append(getattr(answer, kind))
+        if refusal is not None:
+            raise EnvironmentFault(refusal)
+        return answers
+
+    def _next(self, watch: AnswerWatch) -> Any:
+        watch.stream = self
+        try:
+            answer = next(self._answers)
+        except StopIteration:
+            raise EnvironmentFault("it ended the connection") from None
+        except grpc.RpcError as error:
+            if watch.is_late:
+                silence = f"no answer within {watch.timeout_s:g} s"
+                if self._is_patient:
+                    raise EnvironmentLost(f"{silence} on a new connection") from None
+                raise EnvironmentTimeout(silence) from None
+            what = f"{error.code().name}: {error.details()}"
+            raise EnvironmentFault(f"the connection is lost: {what}") from None
+        finally:
+            watch.stream = None
+        self._is_patient = False
+        return answer
+
+    def close(self) -> None:
+        """End the connection."""
+        self._requests.put(None)  # its thread waits for it
+        self.cancel()
+
+
+class AnswerWatch:
+    """Cancels the stream whose answer is awaited when the time is up, from a thread of its own.
+
+    gRPC has no deadline for a single message of a stream.
+    """
+
+    def __init__(self) -> None:
+        self.timeout_s = 0.0
+        self.stream: WorldStream | None = None  # whose answer is awaited
+        self._until = math.inf
+        self._closed = threading.Event()
+        self._thread = threading.Thread(target=self._look, name="dm_env_rpc watch", daemon=True)
+        self._thread.start()
+
+    @property
+    def is_late(self) -> bool:
+        """Whether time is up."""
+        return time.monotonic() > self._until
+
+    def begin(self, timeout_s: float) -> None:
+        """From now on all answers together may take `timeout_s` seconds."""
+        self.timeout_s, self._until = timeout_s, time.monotonic() + timeout_s
+
+    def close(self) -> None:
+        """End the thread."""
+        self._closed.set()
+        self._thread.join()
+
+    def _look(self) -> None:
+        while not self._closed.wait(_LOOK_S):
+            stream = self.stream
+            if stream is not None and self.is_late:
+                stream.cancel()
+
+
+_KINDS: dict[str, str] = {
+    field.message_type.name: field.name for field in pb.EnvironmentRequest.DESCRIPTOR.fields
+}
+
+
+def kind_of(request: Any) -> str:
+    """The name of the field that holds a request, and of the one that holds its answer."""
+    return _KINDS[type(request).__name__]

@@ -1,0 +1,229 @@
+"""Servers of dm_env_rpc that fail, hang, leave or speak another protocol."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pytest
+
+import reglue
+from reglue.bridges.dm_env_rpc.rpc_environment import DmEnvRpc
+from reglue.errors import EnvironmentFault, EnvironmentLost
+from reglue.messages.agent_messages import Phase
+from reglue.messages.environment_messages import Cell, Play, Played
+from tests.error_facts import raises
+from tests.leftovers import nothing_left
+from tests.reglue.bridges.dm_servers import FAILURES, GameServer, served
+from tests.reglue.bridges.test_rpc_environment import play
+
+NOBODY = np.zeros(0, np.uint32)
+
+
+class begun:  # noqa: N801 - reads as a context
+    """An environment of some slots, of which each has begun an episode."""
+
+    def __init__(self, address: str, slots: int, **arguments: Any) -> None:
+        self.environment = DmEnvRpc(address, **arguments)
+        self.environment.spec = self.environment.env_init(slots).with_slots(slots)
+
+    def __enter__(self) -> DmEnvRpc:
+        start(self.environment, range(self.environment.spec.slots))
+        return self.environment
+
+    def __exit__(self, *_: object) -> None:
+        self.environment.env_cleanup()
+
+
+def start(environment: DmEnvRpc, slots: Any) -> Played:
+    cells = {slot: Cell("dm_env_rpc", 0, slot, 0, Phase.EVALUATE) for slot in slots}
+    return environment.play(Play(NOBODY, {}, cells))
+
+
+def step(environment: DmEnvRpc, *slots: int) -> Played:
+    numbers = np.array(slots, np.uint32)
+    actions = {each.name: each.empty(len(slots)) for each in environment.spec.actions}
+    return environment.play(Play(numbers, actions, {}))
+
+
+SAID = {
+    "leaves": ("ended the connection",),
+    "breaks": ("INTERNAL", "out of luck"),
+    "refuses": ("refused step", "the point is lost"),
+    "shape": ("'place'", "got 'place' of shape [4]", "wanted shape [3]"),
+    "short": ("'place'", "with 2 numbers", "wanted shape [3]"),
+    "huge": ("'place'", "of shape [2147483647", "wanted shape [3]"),
+    "dtype": ("'place'", "got 'place' as floats", "wanted doubles"),
+    "uid": ("got observations with the uids [8, 10, 11, 77]", "wanted [7, 8, 10, 11]"),
+    "lacks": ("got observations with the uids [7, 8, 11]", "wanted [7, 8, 10, 11]"),
+    "nan": ("reward: got nan", "wanted a finite number"),
+    "state": ("got the state INVALID_ENVIRONMENT_STATE", "wanted RUNNING, TERMINATED or INTER"),
+    "kind": ("got leave_world as the answer", "wanted step"),
+    "empty": ("got None as the answer", "wanted step"),
+}
+"""What is said of each failure, after the server and the slot."""
+
+
+def test_what_is_said_of_each_failure_is_tested() -> None:
+    assert SAID.keys() == FAILURES.keys() - {"specs", "hangs"}
+
+
+@pytest.mark.parametrize("how", SAID)
+def test_a_failure_is_that_of_its_slot_and_names_the_server(how: str) -> None:
+    """The other slot goes on, and the slot begins anew."""
+    server = GameServer(failing={2})
+    with (
+        nothing_left(),
+        served(server) as address,
+        begun(address, 2, fails=how, seed_setting="seed") as environment,
+    ):
+        assert step(environment, 0, 1).faults == {}
+        failed = step(environment, 0, 1)
+        ((slot, words),) = failed.faults.items()
+        assert words.startswith(f"the dm_env_rpc server at {address}, slot {slot}: ")
+        assert [part for part in SAID[how] if part not in words] == []
+        assert failed.rewards[slot] == 0
+        assert not failed.observations["ticks"][slot].any()
+        assert failed.rewards[1 - slot] != 0
+        assert start(environment, [slot]).faults == {}
+        again = [step(environment, slot).faults for _ in range(3)]
+        assert again == [{}, {}, {}]
+        assert step(environment, 1 - slot).faults == {}
+
+
+def test_a_server_that_hangs_is_left_after_the_deadline() -> None:
+    server = GameServer(failing={2})
+    with (
+        nothing_left(),
+        served(server) as address,
+        begun(address, 2, fails="hangs", answer_timeout_s=0.5) as environment,
+    ):
+        step(environment, 0, 1)
+        failed = step(environment, 0, 1)
+        ((slot, words),) = failed.faults.items()
+        assert "no answer within 0.5 s" in words
+        assert start(environment, [slot]).faults == {}
+
+
+def test_a_server_that_changes_its_specs_fails_the_start() -> None:
+    with (
+        served(GameServer()) as address,
+        begun(address, 1, fails="specs", length=1) as environment,
+    ):
+        assert step(environment, 0).terminated.all()
+        words = start(environment, [0]).faults[0]
+        assert words.startswith(f"the dm_env_rpc server at {address}, slot 0: ")
+        assert "got other specs than before: no observation 'place'" in words
+        assert start(environment, [0]).faults == {}, "in a new world"
+
+
+def test_a_server_that_stays_away_is_lost() -> None:
+    with nothing_left():
+        with served(GameServer()) as address:
+            made = begun(address, 2, answer_timeout_s=1)
+            environment = made.__enter__()
+        assert step(environment, 0, 1).faults.keys() == {0, 1}
+        with raises(EnvironmentLost, address, "slot 0", "no answer within 1 s on a new connection"):
+            start(environment, [0, 1])
+        with served(GameServer()):
+            environment.env_cleanup()
+
+
+def test_a_server_that_comes_back_in_time_plays_on() -> None:
+    with nothing_left():
+        with served(GameServer()) as address:
+            made = begun(address, 2, answer_timeout_s=30)
+            environment = made.__enter__()
+        assert step(environment, 0, 1).faults.keys() == {0, 1}
+        port, is_over = int(address.rpartition(":")[2]), threading.Event()
+
+        def come_back() -> None:
+            with served(GameServer(), at=port):
+                is_over.wait(60)
+
+        later = threading.Timer(0.3, come_back)
+        later.start()
+        assert start(environment, [0, 1]).faults == {}
+        assert step(environment, 0, 1).faults == {}
+        environment.env_cleanup()
+        is_over.set()
+        later.join()
+
+
+def test_an_episode_that_no_server_plays_is_environment_error_and_the_others_count() -> None:
+    server = GameServer(failing={3})
+    with served(server) as address:
+        result = reglue.evaluate(
+            f"evaluate:dm-env-rpc:{address}",
+            play,
+            num_episodes=6,
+            slots=2,
+            environment_args={"length": 4, "fails": "refuses"},
+            raise_faults=False,
+        )
+    lost = [row for row in result.episodes if row.status != "ok"]
+    assert [row.status for row in lost] == ["environment_error"]
+    assert "the point is lost" in lost[0].detail
+    assert len([*result.episodes]) == 6
+
+
+def test_no_server_and_a_refused_setting_are_told_before_the_run() -> None:
+    with (
+        served(GameServer()) as address,
+        raises(EnvironmentFault, address, "refused create_world", "depth"),
+    ):
+        DmEnvRpc(address, depth=3).env_init(1)
+    with raises(EnvironmentFault, address, "UNAVAILABLE"):
+        DmEnvRpc(address).env_init(1)
+
+
+@pytest.mark.parametrize("words", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n<p/>"])
+def test_a_socket_that_does_not_speak_the_protocol_is_told(words: bytes) -> None:
+    """One that says nothing, and one of another protocol."""
+    with nothing_left(), socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+
+        def answer() -> None:
+            with suppress(OSError):
+                while True:
+                    ends.append(listener.accept()[0])
+                    ends[-1].sendall(words)
+
+        ends: list[socket.socket] = []
+        thread = threading.Thread(target=answer)
+        thread.start()
+        try:
+            with raises(EnvironmentFault, f"127.0.0.1:{port}"):
+                DmEnvRpc(f"127.0.0.1:{port}", answer_timeout_s=1).env_init(1)
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+            thread.join()
+            for end in ends:
+                end.close()
+
+
+def test_a_server_of_fewer_connections_than_slots_is_told() -> None:
+    with (
+        nothing_left(),
+        served(GameServer(), threads=2) as address,
+        raises(EnvironmentFault, "slot 2", "fewer connections"),
+    ):
+        DmEnvRpc(address, answer_timeout_s=2).env_init(3)
+
+
+def test_all_requests_are_sent_before_the_first_answer_is_awaited() -> None:
+    """A server that answers steps when four have come would never answer one."""
+    server = GameServer(together=threading.Barrier(4))
+    with served(server) as address, begun(address, 4) as environment:
+        assert step(environment, 0, 1, 2, 3).faults == {}
+
+
+def test_worlds_are_left_and_destroyed() -> None:
+    server = GameServer()
+    with served(server) as address:
+        with begun(address, 3):
+            assert len(server.worlds) == 3
+        assert not server.worlds
