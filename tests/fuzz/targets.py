@@ -14,10 +14,12 @@ from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 from google.protobuf.message import DecodeError, Message
 
+from reglue.bridges.dm_env_rpc.tensor_messages import WireTensor, pb, setting_value
 from reglue.bridges.rl_glue.abstract_types import RowLayout
 from reglue.bridges.rl_glue.legacy_frames import Code, Connection, text_bytes, text_of
 from reglue.errors import ReglueError, TranscriptDamaged
@@ -199,6 +201,37 @@ def _legacy_frames(data: bytes) -> None:
             read(content)
 
 
+def _dm_env_rpc_specs(data: bytes) -> None:
+    """As a server tells them."""
+    specs = pb.ActionObservationSpecs.FromString(data)
+    for kind, tensors in (("action", specs.actions), ("observation", specs.observations)):
+        for uid, tensor in tensors.items():
+            WireTensor.of(kind, uid, tensor)
+
+
+def _dm_env_rpc_tensors(data: bytes) -> None:
+    """As a server answers a step, or a client acts."""
+    step = pb.StepRequest.FromString(data)
+    for uid, tensor in enumerate((*SPEC.observations, *SPEC.actions)):
+        WireTensor(uid, tensor).read(step.actions[uid])
+
+
+def _dm_env_rpc_step() -> Any:
+    step = pb.StepRequest()
+    arrays = {**_SEEN, **_DONE}
+    for uid, tensor in enumerate((*SPEC.observations, *SPEC.actions)):
+        WireTensor(uid, tensor).write(step.actions[uid], arrays[tensor.name][0])
+    return step
+
+
+def _dm_env_rpc_specs_of(spec: TaskSpec) -> Any:
+    actions, observations = (
+        {uid: WireTensor(uid, tensor).spec_message() for uid, tensor in enumerate(tensors)}
+        for tensors in (spec.actions, spec.observations)
+    )
+    return pb.ActionObservationSpecs(actions=actions, observations=observations)
+
+
 def _benchmark_file(data: bytes) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder, "benchmark.toml")
@@ -298,6 +331,12 @@ TARGETS: Mapping[str, Target] = {
             + RowLayout(SPEC.observations).encode({name: rows[0] for name, rows in _SEEN.items()}),
             struct.pack("!ii", 10, 9) + text_bytes("hello") + struct.pack("!ii", 35, 4) + bytes(4),
         ),
+    ),
+    "dm_env_rpc_specs": Target(_dm_env_rpc_specs, _serialised(_dm_env_rpc_specs_of(SPEC))),
+    "dm_env_rpc_tensors": Target(_dm_env_rpc_tensors, _serialised(_dm_env_rpc_step())),
+    "dm_env_rpc_setting": Target(
+        lambda data: setting_value("seed", pb.Tensor.FromString(data)),
+        _serialised(pb.Tensor(int64s={"array": [5]}), pb.Tensor(uint8s={"array": b"\5"})),
     ),
     "join_string": Target(
         lambda data: join_string(_words(data) or "?"),
