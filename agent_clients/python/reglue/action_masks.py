@@ -69,11 +69,11 @@ class ActionMask:
         object.__setattr__(self, "_firsts", np.cumsum([0, *self.choices[:-1]], dtype=np.intp))
 
     def allowed(self, observations: Arrays) -> Allowed:
-        """What rows of observations allow, (rows, n); nobody else has the array."""
+        """The choices that rows of observations allow, (rows, n): a new array."""
         return np.asarray(observations[ACTION_MASK] != 0)
 
     def mistakes(self, allowed: Allowed, actions: Arrays) -> dict[int, tuple[str, str]]:
-        """The rows whose action is forbidden: `got` and `wanted`, in words.
+        """The rows whose action is forbidden, each with the texts `got` and `wanted` of an error.
 
         `actions`: name -> (rows, *shape). What is outside of its domain is not judged.
         """
@@ -119,7 +119,7 @@ class ActionMask:
         return np.asarray(chosen, self.action.numpy_dtype).reshape(self.action.shape)
 
     def wanted(self, allowed: npt.NDArray[np.bool_]) -> str:
-        """What one row allows, (n,), in words."""
+        """The text that names the choices which one row, (n,), allows."""
         legal = [(each + self.least).tolist() for each in self._legal(allowed)]
         words = brief(legal[0]) if len(legal) == 1 else " and ".join(map(brief, legal))
         return f"one of {words}, which {ACTION_MASK!r} allows"

@@ -197,6 +197,8 @@ def _created_at_last(channel: connection.Connection) -> str:
         pb.StepRequest(actions={1: pb.Tensor()}),
         pb.StepRequest(actions={1: pb.Tensor(shape=[2**31 - 1] * 9, int64s={"array": [1]})}),
         pb.StepRequest(actions={1: pb.Tensor(int64s={"array": []})}),
+        pb.StepRequest(actions={1: pb.Tensor(doubles={"array": [float("nan")]})}),
+        pb.StepRequest(actions={77: tensor_utils.pack_tensor(1)}),
         pb.StepRequest(requested_observations=[2**63]),
         pb.ResetRequest(settings=SETTINGS),
         pb.DestroyWorldRequest(world_name="world-0"),

@@ -1,6 +1,6 @@
 """dm_env_rpc's specs and tensors as ours, and ours as its. Source: dm_env_rpc 1.1.7.
 
-What a stranger sent is checked before memory is allocated for it.
+The sizes in a message are checked before memory is allocated for them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ except ModuleNotFoundError as error:
 grpc = grpc_settings.grpc
 
 REWARD, DISCOUNT = "reward", "discount"
-"""Observations by which a server tells them, as of dm_env_rpc's own adaptor."""
+"""The names of the observations that hold them, as in dm_env_rpc's own adaptor."""
 
 MESSAGE_BYTES = [
     ("grpc.max_send_message_length", grpc_settings.HUB_MESSAGE_BYTES),
@@ -46,12 +46,12 @@ _FIELDS = {
 }
 _DTYPES = {number: dtype for dtype, (number, _) in _FIELDS.items()}
 _NAMES = {number: name for name, number in pb.DataType.items()}
-_WIDER = {"int16": "int32", "uint16": "uint32"}  # which dm_env_rpc lacks
+_WIDER = {"int16": "int32", "uint16": "uint32"}  # for dtypes that dm_env_rpc lacks
 _MOST_CHOICES = 2**31  # of a Discrete
 
 
 class WireTensor:
-    """One tensor of a server's specs: our spec of it, and its messages."""
+    """One tensor: its TensorSpec of ours, and its messages of dm_env_rpc."""
 
     def __init__(self, uid: int, spec: TensorSpec) -> None:
         self.uid, self.spec = uid, spec
@@ -61,9 +61,9 @@ class WireTensor:
 
     @classmethod
     def of(cls, kind: str, uid: int, message: Any) -> WireTensor:
-        """The tensor of a TensorSpec of theirs; `kind` is observation or action.
+        """The tensor of a TensorSpec of dm_env_rpc; `kind` is observation or action.
 
-        Raises UsageError for texts, protos and shapes without a size.
+        Raises UsageError for texts, protos and shapes whose size is not fixed.
         """
         what, shape = f"the {kind} {brief(message.name)}", tuple(message.shape)
         dtype = _DTYPES.get(message.dtype)
@@ -71,7 +71,7 @@ class WireTensor:
             got = _NAMES.get(message.dtype, f"data type {message.dtype}")
             raise UsageError(what, got=got, wanted="numbers or booleans")
         if any(size < 0 for size in shape):
-            got = f"the shape {list(shape)}"
+            got = f"the shape {brief(list(shape))}"
             raise UsageError(what, got=got, wanted="a fixed size on each axis, without -1")
         check_row(message.name, shape)
         size = int(np.prod(shape, dtype=np.int64))
@@ -79,7 +79,7 @@ class WireTensor:
         return cls(uid, TensorSpec(message.name, dtype, shape, _domain(dtype, shape, low, high)))
 
     def spec_message(self) -> Any:
-        """The TensorSpec of theirs."""
+        """The TensorSpec of dm_env_rpc."""
         spec = pb.TensorSpec(name=self.spec.name, shape=self.spec.shape, dtype=self._number)
         if self.spec.limits is not None and self._dtype.kind != "b":
             for value, limit in zip((spec.min, spec.max), self.spec.limits, strict=True):
@@ -88,14 +88,15 @@ class WireTensor:
         return spec
 
     def write(self, message: Any, value: Array) -> None:
-        """Fill a new Tensor of theirs with a value of our spec, `shape`."""
+        """Fill an empty Tensor of dm_env_rpc with a value of the tensor's shape."""
         message.shape.extend(value.shape)
         self._fill(message, value)
 
     def read(self, message: Any) -> Array:
-        """The value of a Tensor of theirs, `shape`; one number stands for all.
+        """The value of a Tensor of dm_env_rpc, of the tensor's shape and dtype.
 
-        One axis of the message may be -1. Raises BadReply.
+        A message of one number has it for all elements. One axis of the message may be -1. Raises
+        BadReply.
         """
         spec, shape = self.spec, tuple(message.shape)
         field = message.WhichOneof("payload")
@@ -127,9 +128,9 @@ class WireTensor:
 
 
 def settings_of(what: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings as tensors of theirs, by name.
+    """Settings as Tensors of dm_env_rpc, by name.
 
-    Raises BadArgument for values that are none; the message begins with `what`.
+    Raises BadArgument for a value that is no tensor; the message begins with `what`.
     """
     given: object = values
     if not isinstance(given, Mapping):
@@ -145,7 +146,7 @@ def settings_of(what: str, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def setting_value(name: str, message: Any) -> int:
-    """The integer of a setting of theirs. Raises BadArgument."""
+    """The integer in a Tensor of dm_env_rpc that is a setting. Raises BadArgument."""
     field = message.WhichOneof("payload")
     values: Sequence[Any] = getattr(message, field).array if field else ()
     is_one = len(values) == 1 and isinstance(values[0], numbers.Integral)
@@ -155,7 +156,10 @@ def setting_value(name: str, message: Any) -> int:
 
 
 def _bound(what: str, message: Any, dtype: str, size: int) -> Array | None:
-    """A bound's numbers, one or `size`; None if there is none. Raises UsageError."""
+    """The numbers of a bound: one for all elements, or `size` of them; None if there is no bound.
+
+    Raises UsageError.
+    """
     field = message.WhichOneof("payload")
     if field is None:
         return None
@@ -163,7 +167,10 @@ def _bound(what: str, message: Any, dtype: str, size: int) -> Array | None:
     if field != _FIELDS[dtype][1] or len(array) not in (1, size):
         got = f"a bound of {len(array)} {field}"
         raise UsageError(what, got=got, wanted=f"1 or {size} {_FIELDS[dtype][1]}")
-    return _numbers(array, np.dtype(dtype))
+    bound = _numbers(array, np.dtype(dtype))
+    if np.isnan(bound).any():
+        raise UsageError(what, got="a bound of nan", wanted="finite numbers or infinities")
+    return bound
 
 
 def _domain(dtype: str, shape: Sequence[int], low: Array | None, high: Array | None) -> Domain:

@@ -66,11 +66,11 @@ class WorldService(dm_env_rpc_pb2_grpc.EnvironmentServicer):  # type: ignore[mis
     def __init__(self, make: Callable[[], TrainingEnv], spec: TaskSpec, most: int) -> None:
         """`make` makes an environment of `spec`; at most `most` worlds exist at a time.
 
-        Raises UsageError for a spec that dm_env_rpc cannot say.
+        Raises UsageError for a spec that dm_env_rpc cannot express.
         """
         self.tensors = _Tensors(spec)
         self._make, self._most = make, most
-        self._lock = threading.Lock()  # of the worlds, and of who is joined to them
+        self._lock = threading.Lock()  # guards the worlds, and which of them are joined
         self._worlds: dict[str, _World] = {}
         self._created = 0  # so far
 
@@ -98,7 +98,7 @@ class WorldService(dm_env_rpc_pb2_grpc.EnvironmentServicer):  # type: ignore[mis
         return f"world-{number}"
 
     def join(self, name: str) -> _World:
-        """The world, which nobody else can join now. Raises UsageError."""
+        """Join the world: no other connection can join it now. Raises UsageError."""
         with self._lock:
             world = self.world(name)
             if world.is_joined:
@@ -252,11 +252,11 @@ class _World:
 
 
 class _Tensors:
-    """The specs of a benchmark, as dm_env_rpc has them: by uid, with reward and discount."""
+    """A benchmark's specs in dm_env_rpc's form: by uid, with reward and discount."""
 
     def __init__(self, spec: TaskSpec) -> None:
         if taken := [each.name for each in spec.observations if each.name in (REWARD, DISCOUNT)]:
-            wanted = "another name: dm_env_rpc tells the reward and the discount so"
+            wanted = "another name: in dm_env_rpc this is the reward or the discount"
             raise SpecError(got=f"an observation called {taken[0]!r}", wanted=wanted)
         told = (
             TensorSpec(REWARD, "float64"),
@@ -280,7 +280,8 @@ class _Tensors:
         return uids
 
     def actions(self, request: Any) -> dict[str, Array]:
-        """By name; those that are not sent are zero, or next to it.
+        """The actions of a request, by name. One that was not sent is zero, or the legal value
+        nearest to zero.
 
         Raises BadArgument, BadReply.
         """
@@ -298,11 +299,11 @@ class _Tensors:
         return named
 
     def value(self, named: Mapping[str, Array]) -> Any:
-        """Actions as an environment of `reglue.make` takes them."""
+        """Actions in the form that an environment of `reglue.make` takes."""
         return next(iter(named.values())) if len(named) == 1 else named
 
     def observation(self, seen: Any, reward: float, discount: float) -> dict[int, Array]:
-        """What an environment of `reglue.make` returned, by uid."""
+        """The observations of an environment of `reglue.make`, with reward and discount, by uid."""
         *own, _, _ = self.observations.values()
         values = [seen[each.spec.name] for each in own] if isinstance(seen, dict) else [seen]
         told = (*values, reward, discount)
@@ -335,7 +336,7 @@ def serving(service: WorldService, listen: str, most: int) -> Iterator[str]:
 
 
 def _default(tensor: TensorSpec) -> Array:
-    """Zeros, or what is legal next to them."""
+    """Zeros, or the legal values nearest to them."""
     zeros = np.zeros(tensor.shape, tensor.numpy_dtype)
     return zeros if tensor.limits is None else np.clip(zeros, *tensor.limits)
 
