@@ -29,6 +29,7 @@ class Options(TypedDict, total=False):
     meta_batch_size: int | None
     evaluate_before_adaptation: bool | None
     runs: int | None
+    variants: Literal["rotate", "per-run"] | None
     episodes: int | None
     steps: int | None
     metric: str | None
