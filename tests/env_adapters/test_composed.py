@@ -16,7 +16,7 @@ from env_adapters.environment_configs.values import ConfigError
 from env_adapters.states import seal
 from env_adapters.suites import suite_name
 from reglue import Phase
-from reglue.environments.environment import Worlds
+from reglue.environments.slot_worlds import Worlds
 from reglue.environments.world import Messaged, Restorable
 from reglue.errors import BadArgument, UnknownName, UsageError
 from reglue.messages.environment_messages import Cell
