@@ -1,11 +1,10 @@
-"""Legacy programs that break the protocol, hang or leave: one sentence says who and what."""
+"""Errors about legacy programs that break the protocol, hang or leave."""
 
 from __future__ import annotations
 
 import logging
 import socket
 import struct
-import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -18,7 +17,7 @@ from glue_server import Glue
 from reglue.bridges.rl_glue.legacy_agent import LegacyAgent
 from reglue.bridges.rl_glue.legacy_environment import LegacyEnvironment
 from reglue.bridges.rl_glue.legacy_experiment import answer_routines
-from reglue.bridges.rl_glue.legacy_frames import MOST_TEXT
+from reglue.bridges.rl_glue.legacy_frames import MOST_TEXT, code_name
 from reglue.bridges.rl_glue.legacy_program import Kind, LegacyProgram, Place
 from reglue.errors import (
     AgentFault,
@@ -34,12 +33,23 @@ from reglue.errors import (
 )
 from reglue.experiments.routines import Routines
 from tests.error_facts import raises
-from tests.reglue.bridges.wire_peers import CONNECTIONS, WirePeer, dialled, free_port
+from tests.reglue.bridges.wire_peers import (
+    CONNECTIONS,
+    WirePeer,
+    WirePeers,
+    connection_to,
+    port_in,
+)
 
 TASK = (
     "VERSION RL-Glue-3.0 PROBLEMTYPE episodic DISCOUNTFACTOR 1 OBSERVATIONS DOUBLES (0 1) "
     "ACTIONS INTS (0 1) REWARDS (0 UNSPEC) EXTRA"
 )
+LEGACY: dict[str, tuple[Any, type[Exception]]] = {
+    "agent": (LegacyAgent, AgentFault),
+    "environment": (LegacyEnvironment, EnvironmentFault),
+}
+"""The bridge of a kind, and the error for a fault of its program."""
 PATIENT_S, QUICK_S = 30.0, 0.5  # how long a program may take; and where it takes too long
 LATE = f"{QUICK_S:g} s"  # named by the error of one that is too late
 
@@ -132,34 +142,22 @@ ACTIONS = of_any(5) | of_numbers(5)
 
 
 @pytest.fixture
-def port() -> int:
-    return free_port()
-
-
-@pytest.fixture
-def played_by(port: int) -> Iterator[Callable[[str, Plays], WirePeer]]:
-    """Starts a program of a kind."""
-    peers: list[WirePeer] = []
-
-    def start(kind: str, plays: Plays) -> WirePeer:
-        peers.append(WirePeer(port, CONNECTIONS[kind], plays))
-        return peers[-1]
-
-    yield start
-    for peer in peers:
+def programs() -> Iterator[WirePeers]:
+    programs = WirePeers()
+    yield programs
+    for peer in programs.started:
         peer.join(30.0)
         assert not peer.is_alive()
 
 
-def environment_that(fails: Plays, at: int) -> Plays:
+AGENTS_ANSWERS = {4: b"", 5: CHOSEN, 6: CHOSEN, 7: b"", 8: b"", 10: text("hello")}
+EARNED_ONE = struct.pack("!id", 0, 1.0) + SEEN
+ANSWERS = AGENTS_ANSWERS | {11: text(TASK), 12: SEEN, 13: EARNED_ONE, 14: b"", 19: text("hello")}
+"""Of a good agent and a good environment, by the call."""
+
+
+def answering(fails: Plays = hang, at: int = -1) -> Plays:
     """Answers until the call `at`, and then fails; waits until the bridge has left."""
-    good = {
-        11: text(TASK),
-        12: SEEN,
-        13: struct.pack("!id", 0, 1.0) + SEEN,
-        14: b"",
-        19: text("hello"),
-    }
 
     def play(peer: WirePeer) -> None:
         while (code := peer.receive()[0]) != 35:
@@ -167,70 +165,48 @@ def environment_that(fails: Plays, at: int) -> Plays:
                 fails(peer)
                 peer.drain()
                 return
-            peer.send(code, good[code])
+            peer.send(code, ANSWERS[code])
 
     return play
 
 
-def agent_that(fails: Plays, at: int) -> Plays:
-    good = {4: b"", 5: CHOSEN, 6: CHOSEN, 7: b"", 8: b"", 10: text("hello")}
-
-    def play(peer: WirePeer) -> None:
-        while (code := peer.receive()[0]) != 35:
-            if code == at:
-                fails(peer)
-                peer.drain()
-                return
-            peer.send(code, good[code])
-
-    return play
+BAD_ANSWERS = {
+    ("environment", 11): INITS,
+    ("environment", 12): STARTS,
+    ("environment", 13): STEPS,
+    ("agent", 5): ACTIONS,
+}
+"""By the program's kind and the call."""
 
 
-def cases(wrong: dict[int, dict[str, Any]]) -> pytest.MarkDecorator:
-    each = [(at, name, *case) for at, by_name in wrong.items() for name, case in by_name.items()]
-    return pytest.mark.parametrize(
-        ("at", "fails", "named"),
-        [pytest.param(at, fails, named, id=f"{at} {name}") for at, name, fails, named in each],
-    )
-
-
-@cases({11: INITS, 12: STARTS, 13: STEPS})
-def test_a_bad_environment_is_an_environments_fault(
-    at: int, fails: Plays, named: tuple[object, ...], port: int, played_by: Any
+@pytest.mark.parametrize(
+    ("kind", "at", "case"), [(*call, case) for call, cases in BAD_ANSWERS.items() for case in cases]
+)
+def test_a_bad_answer_is_a_fault_of_the_programs_kind(
+    kind: str, at: int, case: str, programs: WirePeers
 ) -> None:
-    played_by("env", environment_that(fails, at))
-    environment = LegacyEnvironment(
-        port=port, timeout_s=QUICK_S if LATE in named else PATIENT_S, join_timeout_s=2.0
-    )
+    fails, named = BAD_ANSWERS[kind, at][case]
+    bridge, fault = LEGACY[kind]
+    programs.add(kind, answering(fails, at))
+    timeout_s = QUICK_S if LATE in named else PATIENT_S
+    peers: dict[str, Any] = {"environment": "mountain-car", "agent": still()}
+    peers[kind] = bridge(**programs.place, timeout_s=timeout_s)
     tracemalloc.start()
     try:
-        with Glue(environment=environment, agent=still()) as rl:
-            with raises(EnvironmentFault, "legacy environment", *named):
+        with Glue(**peers) as rl:
+            with raises(fault, f"legacy {kind}", code_name(at), *named):
                 rl.init()
                 rl.start()
                 rl.step()
             assert tracemalloc.get_traced_memory()[1] < 1 << 26, "a size is no reason to allocate"
     finally:
         tracemalloc.stop()
-        environment.close()
+        peers[kind].close()
 
 
-@cases({5: ACTIONS})
-def test_a_bad_agent_is_an_agents_fault(
-    at: int, fails: Plays, named: tuple[object, ...], port: int, played_by: Any
-) -> None:
-    played_by("agent", agent_that(fails, at))
-    agent = LegacyAgent(port=port, timeout_s=QUICK_S if LATE in named else PATIENT_S)
-    with Glue(environment="mountain-car", agent=agent) as rl:
-        rl.init()
-        with raises(AgentFault, "legacy agent", "agent_start", *named):
-            rl.start()
-    agent.close()
-
-
-def test_an_action_that_is_none_of_the_tasks_is_the_agents_fault(port: int, played_by: Any) -> None:
-    played_by("agent", agent_that(answer(5, numbers([7], [])), 5))
-    agent = LegacyAgent(port=port)
+def test_an_action_that_is_none_of_the_tasks_is_the_agents_fault(programs: WirePeers) -> None:
+    programs.add("agent", answering(answer(5, numbers([7], [])), 5))
+    agent = LegacyAgent(**programs.place)
     with Glue(environment="mountain-car", agent=agent) as rl:
         rl.init()
         with pytest.raises(AgentFault, match="7"):
@@ -266,17 +242,16 @@ BAD_CALLS = {
 
 
 @pytest.mark.parametrize("case", BAD_CALLS)
-def test_a_bad_experiment_is_a_programs_fault(case: str, port: int, played_by: Any) -> None:
+def test_a_bad_experiment_is_a_programs_fault(case: str, programs: WirePeers) -> None:
     fails, named = BAD_CALLS[case]
 
     def play(peer: WirePeer) -> None:
         fails(peer)
         peer.drain()
 
-    peer = played_by("experiment", play)
-    program = Place(
-        Kind.EXPERIMENT, port=port, timeout_s=QUICK_S if LATE in named else PATIENT_S
-    ).program()
+    peer = programs.add("experiment", play)
+    timeout_s = QUICK_S if LATE in named else PATIENT_S
+    program = Place(Kind.EXPERIMENT, timeout_s=timeout_s, **programs.place).program()
     with raises(ProgramFault, "legacy experiment", *named):
         answer_routines(program, Lost())
     if not case.endswith("leaves"):
@@ -284,15 +259,15 @@ def test_a_bad_experiment_is_a_programs_fault(case: str, port: int, played_by: A
         assert peer.lines[-1] == ("recv", 35, b""), "it is told, not only left alone"
 
 
-def test_a_routine_that_is_refused_ends_the_program(port: int, played_by: Any) -> None:
-    """RL-Glue's protocol has no word for an error."""
+def test_a_routine_that_is_refused_ends_the_program(programs: WirePeers) -> None:
+    """RL-Glue's protocol has no frame for an error."""
 
     def play(peer: WirePeer) -> None:
         peer.send(22)
         peer.drain()
 
-    peer = played_by("experiment", play)
-    program = Place(Kind.EXPERIMENT, port=port).program()
+    peer = programs.add("experiment", play)
+    program = Place(Kind.EXPERIMENT, **programs.place).program()
     with Glue(environment="mountain-car", agent=still()) as rl, pytest.raises(OutOfOrder):
         answer_routines(program, rl)
     program.close()
@@ -301,46 +276,54 @@ def test_a_routine_that_is_refused_ends_the_program(port: int, played_by: Any) -
 
 
 def test_strangers_before_a_program_keep_it_out_no_longer_than_their_hello(
-    port: int, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("reglue.bridges.rl_glue.legacy_program._HELLO_S", 0.2)
     strangers: list[socket.socket] = []
-    peers: list[WirePeer] = []
+    peers = [
+        WirePeer(CONNECTIONS[kind], lambda peer: peer.drain()) for kind in ("environment", "agent")
+    ]
 
-    def say(_: str) -> None:
-        """The bridge listens: strangers first."""
-        strangers.extend(dialled(port) for _ in range(2))
+    def say(text: str) -> None:
+        """Connect, the agent last: the bridge accepts in this order."""
+        strangers.extend(connection_to(port_in(text)) for _ in range(2))
         strangers[0].sendall(b"\0\0")
         strangers[1].close()
-        peers.append(WirePeer(port, 3, lambda peer: peer.drain()))
-        time.sleep(0.1)  # or the agent might come before it
-        peers.append(WirePeer(port, 2, lambda peer: peer.drain()))
+        for peer in peers:
+            peer.connect(port_in(text))
 
-    Place(Kind.AGENT, port=port, say=say).program().close()
+    Place(Kind.AGENT, port=0, say=say).program().close()
     strangers[0].close()
     for peer in peers:
         peer.ended()
     assert "environment_connection" in caplog.text
-    assert caplog.text.count("was sent away") == 3
+    assert len(caplog.records) == 3
 
 
 # What cannot begin.
 
 
-def test_a_port_that_is_taken_is_named_with_the_way_out(port: int) -> None:
-    with socket.create_server(("127.0.0.1", port)), raises(UsageError, port, 4096) as refused:
-        Place(Kind.AGENT, port=port).program()
+def test_a_port_of_rl_glues_variables_that_is_in_use_is_named_with_the_way_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        monkeypatch.setenv("RLGLUE_PORT", str(port))
+        monkeypatch.setenv("RLGLUE_HOST", "localhost")
+        with raises(UsageError, port, "localhost", 4096) as refused:
+            Place(Kind.AGENT).program()
     assert "--port" in refused.value.with_flags()
 
 
-def test_the_port_and_host_are_rl_glues_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bridge_at_port_0_says_the_port(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
-    port = free_port()
-    monkeypatch.setenv("RLGLUE_PORT", str(port))
-    monkeypatch.setenv("RLGLUE_HOST", "localhost")
+    monkeypatch.setenv("RLGLUE_PORT", "0")
     with raises(AgentFault, "legacy agent", "0.1 s"):
         Place(Kind.AGENT, join_timeout_s=0.1, say=said.append).program()
-    assert f"localhost:{port}" in said[0]
+    assert port_in(said[0]) > 0
+
+
+def test_a_port_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RLGLUE_PORT", "many")
     with raises(BadArgument, got="port 'many'"):
         Place(Kind.AGENT)
@@ -358,9 +341,9 @@ def test_a_program_that_ends_before_it_connects_is_not_waited_for() -> None:
         Place(Kind.AGENT, cmd="sh -c 'exit 3'").program()
 
 
-def test_a_host_that_others_reach_is_warned_of(port: int, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_host_that_others_reach_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
     with raises(AgentFault):
-        Place(Kind.AGENT, host="0.0.0.0", port=port, join_timeout_s=0.1).program()
+        Place(Kind.AGENT, host="0.0.0.0", port=0, join_timeout_s=0.1).program()
     assert "0.0.0.0" in caplog.text
 
 
@@ -382,11 +365,9 @@ def test_a_task_that_rl_glue_cannot_express_is_none_for_a_legacy_agent() -> None
         LegacyAgent().agent_init(spec)
 
 
-def test_a_legacy_environment_has_no_states_seeds_and_second_slot(
-    port: int, played_by: Any
-) -> None:
-    played_by("env", environment_that(hang, 99))
-    environment = LegacyEnvironment(port=port)
+def test_a_legacy_environment_has_no_states_seeds_and_second_slot(programs: WirePeers) -> None:
+    programs.add("environment", answering())
+    environment = LegacyEnvironment(**programs.place)
     with Glue(environment=environment, agent=still()) as rl:
         with pytest.raises(OutOfDomain):
             rl.init(slots=2)
@@ -398,9 +379,9 @@ def test_a_legacy_environment_has_no_states_seeds_and_second_slot(
     environment.close()
 
 
-def test_a_legacy_agent_does_not_adapt(port: int, played_by: Any) -> None:
-    played_by("agent", agent_that(hang, 99))
-    agent = LegacyAgent(port=port)
+def test_a_legacy_agent_does_not_adapt(programs: WirePeers) -> None:
+    programs.add("agent", answering())
+    agent = LegacyAgent(**programs.place)
     with Glue(environment="mountain-car", agent=agent) as rl:
         rl.init()
         with pytest.raises(NotSupported):
@@ -409,10 +390,10 @@ def test_a_legacy_agent_does_not_adapt(port: int, played_by: Any) -> None:
 
 
 def test_freeze_is_a_message_if_there_is_one(
-    port: int, played_by: Any, caplog: pytest.LogCaptureFixture
+    programs: WirePeers, caplog: pytest.LogCaptureFixture
 ) -> None:
-    peer = played_by("agent", agent_that(hang, 99))
-    agent = LegacyAgent(port=port, freeze_message="freeze learning")
+    peer = programs.add("agent", answering())
+    agent = LegacyAgent(**programs.place, freeze_message="freeze learning")
     with Glue(environment="mountain-car", agent=agent) as rl:
         rl.init()
         rl.freeze()
@@ -421,10 +402,10 @@ def test_freeze_is_a_message_if_there_is_one(
     assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
 
 
-def test_a_program_after_a_lost_one_has_not_had_its_messages(port: int, played_by: Any) -> None:
+def test_a_program_after_a_lost_one_has_not_had_its_messages(programs: WirePeers) -> None:
     """So that it might play another MDP, and a score be wrong: it is a fault."""
-    played_by("env", environment_that(leave, 13))
-    environment = LegacyEnvironment(port=port, join_timeout_s=0.2)
+    programs.add("environment", answering(leave, 13))
+    environment = LegacyEnvironment(**programs.place, join_timeout_s=0.2)
     with Glue(environment=environment, agent=still()) as rl:
         assert rl.env_message("MDP 3") == "hello"
         rl.init()
@@ -436,22 +417,22 @@ def test_a_program_after_a_lost_one_has_not_had_its_messages(port: int, played_b
     environment.close()
 
 
-def test_a_lost_program_is_replaced_by_the_next_that_connects(port: int, played_by: Any) -> None:
-    played_by("env", environment_that(leave, 13))
-    environment = LegacyEnvironment(port=port, join_timeout_s=30.0)
+def test_a_lost_program_is_replaced_by_the_next_that_connects(programs: WirePeers) -> None:
+    programs.add("environment", answering(leave, 13))
+    environment = LegacyEnvironment(**programs.place, join_timeout_s=30.0)
     with Glue(environment=environment, agent=still()) as rl:
         rl.init()
         rl.start()
         with raises(EnvironmentFault, "left"):
             rl.step()
-        played_by("env", environment_that(hang, 99))
+        programs.add("environment", answering())
         rl.start()
         assert rl.step().rewards.tolist() == [1.0]
     environment.close()
 
 
-def test_a_program_stays_lost(port: int, played_by: Any) -> None:
-    played_by("agent", lambda peer: peer.drain())
-    program: LegacyProgram = Place(Kind.AGENT, port=port).program()
+def test_a_program_stays_lost(programs: WirePeers) -> None:
+    programs.add("agent", lambda peer: peer.drain())
+    program: LegacyProgram = Place(Kind.AGENT, **programs.place).program()
     program.close()
     assert program.is_lost

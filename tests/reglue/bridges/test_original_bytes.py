@@ -17,25 +17,24 @@ from reglue.bridges.rl_glue.legacy_program import Kind, Place
 from reglue.task_spec_string import task_spec_to_string
 from tests.glue_server import routines
 from tests.glue_server.routines.rlglue_toys import SPEC, text
-from tests.reglue.bridges.wire_peers import CONNECTIONS, WirePeer, free_port
+from tests.reglue.bridges.wire_peers import CONNECTIONS, WirePeer, WirePeers
 
 TRACES = Path(*routines.__path__, "rlglue_traces.json")
 CASES: dict[str, Any] = json.loads(TRACES.read_text(encoding="utf-8"))["cases"]
 
 Line = tuple[str, int, bytes]
 
+_IN_TRACES = {"environment": "env"}
+
 
 @pytest.mark.parametrize("case", ["rg_wire_full", "rg_wire_len1_first_step_terminal"])
 def test_every_program_hears_the_originals_bytes(case: str) -> None:
     """Beside the action where an episode has ended: we send none, the original the one before."""
-    ports = {who: free_port() for who in CONNECTIONS}
-    peers = {
-        who: WirePeer(ports[who], code, player(lines_of(case, who)))
-        for who, code in CONNECTIONS.items()
-    }
-    environment = LegacyEnvironment(port=ports["env"])
-    agent = LegacyAgent(port=ports["agent"])
-    program = Place(Kind.EXPERIMENT, port=ports["experiment"]).program()
+    programs = {who: WirePeers() for who in CONNECTIONS}
+    peers = {who: each.add(who, player(lines_of(case, who))) for who, each in programs.items()}
+    environment = LegacyEnvironment(**programs["environment"].place)
+    agent = LegacyAgent(**programs["agent"].place)
+    program = Place(Kind.EXPERIMENT, **programs["experiment"].place).program()
     with Glue(environment=environment, agent=agent) as rl:
         answer_routines(program, rl)
     environment.close()
@@ -55,7 +54,7 @@ def lines_of(case: str, who: str) -> list[Line]:
     for line in CASES[case]["ours"]:
         name, direction, code, *payload = line.split()
         content = bytes.fromhex("".join(payload))
-        if name == who:
+        if name == _IN_TRACES.get(who, who):
             lines.append((direction, int(code), task if content == text("TS") else content))
     return lines
 

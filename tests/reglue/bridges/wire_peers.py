@@ -1,4 +1,4 @@
-"""Legacy programs that speak RL-Glue's protocol by themselves, as threads: frames that are given.
+"""Legacy programs as threads that send given frames of RL-Glue's protocol.
 
 They are written from the protocol's description, and use nothing of the bridge.
 """
@@ -8,29 +8,57 @@ from __future__ import annotations
 import socket
 import struct
 import threading
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from typing import Any
 
-CONNECTIONS = {"experiment": 1, "agent": 2, "env": 3}
+CONNECTIONS = {"experiment": 1, "agent": 2, "environment": 3}
 
 _HEAD = struct.Struct("!ii")
 
 
-class WirePeer(threading.Thread):
-    """Dials, says what it is, and then does what `plays` does with it."""
+class WirePeers:
+    """Programs that connect to a bridge in the order in which they were added, one each time that
+    the bridge waits for one.
+    """
 
-    def __init__(self, port: int, hello: int, plays: Callable[[WirePeer], object]) -> None:
+    def __init__(self) -> None:
+        self.started: list[WirePeer] = []
+        self._waiting: list[WirePeer] = []
+
+    @property
+    def place(self) -> Mapping[str, Any]:
+        """Keywords of `Place`: a free port, which the bridge tells to the next program."""
+        return {"port": 0, "say": self._say}
+
+    def add(self, kind: str, plays: Callable[[WirePeer], object]) -> WirePeer:
+        self._waiting.append(WirePeer(CONNECTIONS[kind], plays))
+        return self._waiting[-1]
+
+    def _say(self, text: str) -> None:
+        if self._waiting:
+            peer = self._waiting.pop(0)
+            peer.connect(port_in(text))
+            self.started.append(peer)
+
+
+class WirePeer(threading.Thread):
+    """Connects, sends the code of its kind, and then calls `plays` with itself."""
+
+    def __init__(self, hello: int, plays: Callable[[WirePeer], object]) -> None:
         super().__init__(daemon=True)
         self.lines: list[tuple[str, int, bytes]] = []  # recv or send, code, content
         self.error: Exception | None = None
-        self._port, self._hello, self._plays = port, hello, plays
+        self._hello, self._plays = hello, plays
         self._socket: socket.socket
+
+    def connect(self, port: int) -> None:
+        """Connect to a bridge that listens, and start."""
+        self._socket = connection_to(port)
         self.start()
 
     def run(self) -> None:
         try:
-            self._socket = dialled(self._port)
             with self._socket:
                 self._socket.sendall(_HEAD.pack(self._hello, 0))
                 self._plays(self)
@@ -77,19 +105,11 @@ class WirePeer(threading.Thread):
         return data
 
 
-def dialled(port: int) -> socket.socket:
-    """A connection, as soon as somebody listens."""
-    until = time.monotonic() + 30.0
-    while True:
-        try:
-            return socket.create_connection(("127.0.0.1", port), 30.0)
-        except ConnectionRefusedError:
-            assert time.monotonic() < until
-            time.sleep(0.01)
+def connection_to(port: int) -> socket.socket:
+    """A connection to a bridge on this host."""
+    return socket.create_connection(("127.0.0.1", port), 30.0)
 
 
-def free_port() -> int:
-    """One that nobody has now."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
+def port_in(text: str) -> int:
+    """The port in a bridge's message that it waits for a program."""
+    return int(text.rpartition(":")[2])

@@ -20,7 +20,7 @@ _DTYPES: Mapping[str, np.dtype[Any]] = {
 }
 
 NO_NUMBERS = _COUNTS.pack(0, 0, 0)
-"""No action, as where an episode has ended."""
+"""No action: the episode has ended."""
 
 
 def task_string(spec: TaskSpec) -> str:
@@ -32,8 +32,8 @@ def task_string(spec: TaskSpec) -> str:
 
 
 class RowLayout:
-    """Where the numbers of an observation or an action are: those of one kind in the spec's order,
-    as its task spec string has them.
+    """The order of the numbers of an observation or an action: by kind, then in the spec's order,
+    as in its task spec string.
     """
 
     def __init__(self, tensors: Sequence[TensorSpec]) -> None:
@@ -46,7 +46,9 @@ class RowLayout:
         """Bytes of a row."""
 
     def encode(self, row: Arrays) -> bytes:
-        """One row, name -> `shape`. Raises OutOfDomain for an integer of more than 32 bits."""
+        """One row: arrays by name, of the tensor's shape. Raises OutOfDomain for an integer of more
+        than 32 bits.
+        """
         parts = [_COUNTS.pack(*self._counts)]
         for kind, tensors in self._kinds.items():
             for tensor in tensors:

@@ -1,4 +1,4 @@
-"""Legacy agents as one agent of the SDK: each slot is played by a program of its own."""
+"""Legacy agents as one agent of the SDK: each slot has a program of its own."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ log = logging.getLogger("reglue")
 
 
 class LegacyAgent(Agent):
-    """Plays one slot with one program, or any number if `cmd` starts one for each.
+    """Plays one slot with one program, or any number of slots if `cmd` starts a program for each.
 
-    agent_end has a reward alone, so a program does not know whether an episode was truncated. An
-    episode that the environment lost ends without agent_end, as one that an experiment of RL-Glue
-    cuts off. Rewards that are withheld in evaluation are NaN.
+    agent_end carries only a reward, so a program cannot tell a truncated episode from a terminated
+    one. An episode that the environment lost ends without agent_end, like one that an experiment of
+    RL-Glue cuts off. A reward that is withheld during evaluation is NaN.
 
     Args:
-        freeze_message: Sent as agent_message at freeze; RL-Glue has no other word for it.
+        freeze_message: Sent as agent_message at freeze, for which RL-Glue has no call.
         place: Keywords of `Place`.
 
     Raises BadArgument. Routines raise AgentFault, and agent_init NotCapable for a task that RL-Glue
@@ -43,7 +43,7 @@ class LegacyAgent(Agent):
         self.max_slots = 0 if self._place.cmd else 1
 
     def connect(self, slots: int = 1) -> None:
-        """Wait until the programs of so many slots are there. Raises AgentFault, UsageError."""
+        """Wait until `slots` programs have connected. Raises AgentFault, UsageError."""
         while len(self._programs) < slots:
             self._programs.append(self._place.program())
 
@@ -55,7 +55,7 @@ class LegacyAgent(Agent):
         self._tell_all(Code.AGENT_INIT, task)
 
     def turn(self, turn: Turn) -> Chosen:
-        """Ask all programs, then take their answers."""
+        """Send to all programs before waiting for any answer."""
         ended, stepped = len(turn.ends), len(turn.ends) + len(turn.steps)
         ends = zip(turn.ends.slots.tolist(), turn.ends.kinds.tolist(), strict=True)
         told = [(slot, row) for row, (slot, kind) in enumerate(ends) if kind != EndKind.VOID]
@@ -79,12 +79,12 @@ class LegacyAgent(Agent):
         )
 
     def agent_freeze(self) -> None:
-        """Send the freeze message, if there is one."""
+        """Send the freeze message to every program; without one, log a warning."""
         if self._freeze_message:
             for program in self._programs:
                 _message(program, self._freeze_message)
         else:
-            log.warning("the legacy agent is not told of the freeze: there is no freeze message")
+            log.warning("the legacy agent may go on learning: there is no freeze message")
 
     def agent_message(self, message: str) -> str:
         """Send it to every program; the answer is slot 0's."""
@@ -93,7 +93,7 @@ class LegacyAgent(Agent):
         return answers[0]
 
     def agent_cleanup(self) -> None:
-        """Clean every program up; they stay for another agent_init."""
+        """Send agent_cleanup to every program; they stay connected."""
         self._tell_all(Code.AGENT_CLEANUP)
 
     def close(self) -> None:

@@ -1,19 +1,21 @@
 """Play legacy programs of RL-Glue 3 as agents, environments and benchmark programs, unchanged.
 
-The bridge plays the part of RL-Glue's hub: it listens where the program dials, by default at
-127.0.0.1:4096. If a Reglue glue on this host has that port, give the bridge another by --port, and
+The bridge acts as RL-Glue's hub: it listens where the program connects, by default at
+127.0.0.1:4096. If a Reglue glue on this host uses that port, give the bridge another by --port, and
 set RLGLUE_PORT to it for the program; with --cmd the bridge does both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import closing
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
-    from reglue.net.join_string import JoinString
+    from reglue.bridges.rl_glue.legacy_agent import LegacyAgent
+    from reglue.bridges.rl_glue.legacy_environment import LegacyEnvironment
 
 __all__ = ["agent", "environment", "experiment"]
 
@@ -35,29 +37,32 @@ _Cmd = Annotated[
     str,
     typer.Option(
         metavar="COMMAND",
-        help="start the legacy program by this, one for each slot; without it the bridge waits for "
-        "one, and plays one slot",
+        help="starts the legacy program, one for each slot; without it the bridge waits until one "
+        "connects, and plays one slot",
     ),
 ]
 _Host = Annotated[
     str,
     typer.Option(
-        help="where the legacy program dials; RL-Glue has no tokens, so let nobody else reach it "
-        "(default: $RLGLUE_HOST, else 127.0.0.1)"
+        help="the address at which the bridge listens; RL-Glue has no tokens, so choose one that "
+        "only trusted hosts can reach (default: $RLGLUE_HOST, else 127.0.0.1)"
     ),
 ]
 _Port = Annotated[
     int | None,
-    typer.Option(help="the port there (default: $RLGLUE_PORT, else 4096; with --cmd a free one)"),
+    typer.Option(
+        help="the port at that address; 0 is a free one, which the bridge prints "
+        "(default: $RLGLUE_PORT, else 4096; always a free one with --cmd)"
+    ),
 ]
 _Timeout = Annotated[
     float,
-    typer.Option(metavar="SECONDS", help="how long the legacy program may take for an answer"),
+    typer.Option(metavar="SECONDS", help="the longest wait for an answer of the legacy program"),
 ]
 _JoinTimeout = Annotated[
-    float, typer.Option(metavar="SECONDS", help="how long it may take to connect")
+    float, typer.Option(metavar="SECONDS", help="the longest wait until it connects")
 ]
-_Name = Annotated[str | None, typer.Option(help="what the peer calls itself (default: rl-glue)")]
+_Name = Annotated[str | None, typer.Option(help="the peer's name (default: rl-glue)")]
 
 
 def agent(
@@ -66,7 +71,7 @@ def agent(
     token: _Token = None,
     cmd: _Cmd = "",
     freeze_message: Annotated[
-        str, typer.Option(metavar="TEXT", help="sent by agent_message when what follows is judged")
+        str, typer.Option(metavar="TEXT", help="sent as agent_message when evaluation begins")
     ] = "",
     host: _Host = "",
     port: _Port = None,
@@ -76,17 +81,9 @@ def agent(
 ) -> None:
     """Play a legacy agent at a glue or benchmark."""
     from reglue.bridges.rl_glue.legacy_agent import LegacyAgent
-    from reglue.net.join_string import join_string
 
-    where = join_string(to, token)
-    peer = LegacyAgent(
-        freeze_message=freeze_message, **_place(cmd, host, port, timeout, join_timeout)
-    )
-    try:
-        peer.connect()
-        _play(peer, where, name)
-    finally:
-        peer.close()
+    place = _place(cmd, host, port, timeout, join_timeout)
+    _play(LegacyAgent(freeze_message=freeze_message, **place), to, token, name)
 
 
 def environment(
@@ -102,15 +99,9 @@ def environment(
 ) -> None:
     """Play a legacy environment at a glue or benchmark."""
     from reglue.bridges.rl_glue.legacy_environment import LegacyEnvironment
-    from reglue.net.join_string import join_string
 
-    where = join_string(to, token)
-    peer = LegacyEnvironment(**_place(cmd, host, port, timeout, join_timeout))
-    try:
-        peer.connect()
-        _play(peer, where, name)
-    finally:
-        peer.close()
+    place = _place(cmd, host, port, timeout, join_timeout)
+    _play(LegacyEnvironment(**place), to, token, name)
 
 
 def experiment(
@@ -118,18 +109,16 @@ def experiment(
     to: _To = None,
     token: _Token = None,
     cmd: _Cmd = "",
-    seed: Annotated[int, typer.Option(help="of the environment's random numbers")] = 0,
-    task: Annotated[
-        str, typer.Option(help="what the environment plays (default: its first task)")
-    ] = "",
-    variant: Annotated[int, typer.Option(help="of the task")] = 0,
+    seed: Annotated[int, typer.Option(help="the seed of the environment")] = 0,
+    task: Annotated[str, typer.Option(help="the environment's task (default: its first one)")] = "",
+    variant: Annotated[int, typer.Option(help="the variant of the task")] = 0,
     host: _Host = "",
     port: _Port = None,
     timeout: _Timeout = 600.0,
     join_timeout: _JoinTimeout = 600.0,
     name: _Name = None,
 ) -> None:
-    """Let a legacy experiment program drive a glue, as `reglue.Experiment` does."""
+    """Carry out a legacy experiment program at a glue, as one with `reglue.Experiment`."""
     from reglue import Experiment
     from reglue.bridges.rl_glue.legacy_experiment import answer_routines
     from reglue.bridges.rl_glue.legacy_program import Kind, Place
@@ -158,19 +147,25 @@ def _place(
     }
 
 
-def _play(peer: object, where: JoinString, name: str | None) -> None:
-    """Play until the glue ends the session."""
+def _play(
+    peer: LegacyAgent | LegacyEnvironment, to: str | None, token: str | None, name: str | None
+) -> None:
+    """Connect the first program, and play until the glue ends the session."""
     from reglue.client import session_of
+    from reglue.net.join_string import join_string
     from reglue_signals import signals_exit
 
-    session = session_of(
-        peer, where, name=name or "rl-glue", connect_timeout_s=60.0, transport="auto"
-    )
-    try:
-        with signals_exit():
-            reason = session.play()
-    except Exception:
-        if session.has_failed:  # which the session has told
-            raise typer.Exit(1) from None
-        raise
+    where = join_string(to, token)
+    with closing(peer):
+        peer.connect()
+        session = session_of(
+            peer, where, name=name or "rl-glue", connect_timeout_s=60.0, transport="auto"
+        )
+        try:
+            with signals_exit():
+                reason = session.play()
+        except Exception:
+            if session.has_failed:  # the session has reported why
+                raise typer.Exit(1) from None
+            raise
     typer.echo(f"reglue bridge: {reason}", err=True)

@@ -1,4 +1,4 @@
-"""Legacy environments as one of the SDK: each slot is played by a program of its own."""
+"""Legacy environments as one environment of the SDK: each slot has a program of its own."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _EARNED = struct.Struct("!id")  # whether the episode ended, and the reward
 
 
 class LegacyEnvironment(Worlds):
-    """Plays one slot with one program, or any number if `cmd` starts one for each.
+    """Plays one slot with one program, or any number of slots if `cmd` starts a program for each.
 
-    A program draws its own random numbers: cells do not decide its episodes. It stays until
-    `close`, over env_cleanup and the next env_init. One that is lost is replaced, unless there were
-    messages, which another one would not know.
+    A program draws its own random numbers: a cell's seed does not determine its episode. It stays
+    connected until `close`, through env_cleanup and the next env_init. A lost program is replaced,
+    unless messages were sent, which a new one would not have received.
 
     Args:
         place: Keywords of `Place`.
@@ -44,7 +44,7 @@ class LegacyEnvironment(Worlds):
 
     @property
     def programs(self) -> Sequence[EnvironmentProgram]:
-        """Those that are there."""
+        """The programs that have connected."""
         return self._legacy.programs
 
     def close(self) -> None:
@@ -54,7 +54,7 @@ class LegacyEnvironment(Worlds):
 
 
 class _Suite:
-    """The programs: one for each world, as soon as that starts or has a message."""
+    """The programs: a world takes one with its first start or message."""
 
     standardizes = False
     tells_success = False
@@ -67,12 +67,12 @@ class _Suite:
         self.had_messages = False
         self.max_slots = 0 if place.cmd else 1
         self._place = place
-        self._free: list[EnvironmentProgram] = []  # with which no world plays
+        self._free: list[EnvironmentProgram] = []  # no world has them
         self._spec: TaskSpec
 
     @property
     def spec(self) -> TaskSpec:
-        """The first program's answer to env_init; the others are to be asked again."""
+        """The answer of one program to env_init. All others are asked before their next start."""
         for each in self.programs:
             each.is_begun = False
         program = self.program()
@@ -87,13 +87,13 @@ class _Suite:
         return _World(self)
 
     def program(self) -> EnvironmentProgram:
-        """One with which no world plays. Raises EnvironmentLost, UsageError."""
+        """A program that no world has. Raises EnvironmentFault, UsageError."""
         while self._free:
             if not (program := self._free.pop()).line.is_lost:
                 return program
         if self.had_messages:
-            raise EnvironmentLost(
-                "one more legacy environment would not know the messages that were sent before"
+            raise EnvironmentFault(
+                "a new legacy environment would not have received the messages that were sent"
             )
         try:
             program = EnvironmentProgram(self._place.program())
@@ -110,7 +110,7 @@ class _Suite:
         return program
 
     def free(self, program: EnvironmentProgram) -> None:
-        """Keep it for another world."""
+        """Keep the program for another world."""
         self._free.append(program)
 
     def close(self) -> None:
@@ -126,7 +126,7 @@ class EnvironmentProgram:
 
     def __init__(self, line: LegacyProgram) -> None:
         self.line = line
-        self.is_begun = False  # by env_init
+        self.is_begun = False  # after env_init, until env_cleanup
         self._observation: RowLayout
         self._action: RowLayout
 
@@ -137,8 +137,7 @@ class EnvironmentProgram:
         try:
             spec = task_spec_from_string(task)
         except SpecError as error:
-            what = f"the task spec of the legacy environment: {error}"
-            raise EnvironmentFault(what) from error
+            raise Kind.ENVIRONMENT.fault(f"in env_init: the task spec: {error}") from error
         self._observation, self._action = RowLayout(spec.observations), RowLayout(spec.actions)
         self.is_begun = True
         return spec
@@ -178,7 +177,7 @@ class _World:
         self._program: EnvironmentProgram | None = None
 
     def start(self, cell: Cell) -> Arrays:
-        """env_start, which knows no seed."""
+        """env_start, which takes no seed."""
         return self._suite.begun(self._taken()).start()
 
     def step(self, action: Arrays) -> Step:

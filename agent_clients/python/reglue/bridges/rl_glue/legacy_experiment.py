@@ -1,4 +1,4 @@
-"""A legacy experiment program drives a glue: its routines are those of `reglue.Experiment`."""
+"""A legacy experiment program, whose routines are carried out by `reglue.Experiment`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from reglue.messages.experiment_messages import Started, Stepped
 from reglue.spec import Arrays, TaskSpec
 
 IDLE_S = 86_400.0
-"""How long a program may take from one routine to the next."""
+"""The longest wait from one routine of a program to the next."""
 
 _CODES = "a routine: 20 to 27, 33 or 34; or 35, to leave"
 
@@ -29,10 +29,10 @@ _UNSIGNED = struct.Struct("!I")
 
 
 def answer_routines(program: LegacyProgram, rl: Routines) -> None:
-    """Carry the program's routines out until it leaves.
+    """Carry out the program's routines until it leaves.
 
-    Raises ProgramFault for a program that fails, and what the routines raise: RL-Glue's protocol
-    cannot carry an error.
+    Raises ProgramFault if the program fails, and every error of a routine, since RL-Glue's protocol
+    cannot carry one.
     """
     answers = _Answers(program, rl)
     while (call := program.next_call(MOST_TEXT, IDLE_S)) is not None:
@@ -50,7 +50,7 @@ class _Answers:
         self._action: RowLayout
 
     def of(self, code: int, content: bytes) -> bytes:
-        """What answers a routine, which is carried out."""
+        """Carry out a routine; return the content of its answer."""
         rl, read = self._rl, self._program.read
         match code:
             case Code.RL_INIT:
@@ -98,7 +98,7 @@ def _row(arrays: Arrays) -> Arrays:
 
 
 def _number(content: bytes) -> int:
-    """Of steps; RL-Glue's hub reads it as one without a sign. Raises BadReply."""
+    """A number of steps, which RL-Glue's hub reads as an unsigned integer. Raises BadReply."""
     if len(content) != _UNSIGNED.size:
         raise BadReply("WRONG_SIZE", got=f"{len(content)} bytes", wanted="4: a number of steps")
     return int(_UNSIGNED.unpack(content)[0])

@@ -1,6 +1,6 @@
-"""RL-Glue 3's frames: two big-endian int32, a code and how many bytes follow; then these bytes.
+"""RL-Glue 3's frames: two big-endian int32, a code and the size of the content; the content.
 
-Source: Tanner, "RL-Glue 3.0 Codec Development", 2009; where that leaves something open, the hub
+Sources: Tanner, "RL-Glue 3.0 Codec Development", 2009; for what that does not define, the hub
 rl_glue 3.04.
 """
 
@@ -61,7 +61,7 @@ def code_name(code: int) -> str:
 
 
 class Connection:
-    """A socket over which frames go. It owns the socket."""
+    """Frames over a socket, which it owns."""
 
     def __init__(self, end: socket.socket) -> None:
         self._socket = end
@@ -69,15 +69,15 @@ class Connection:
             end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def send(self, code: int, content: bytes, within_s: float) -> None:
-        """Send one frame. Raises OSError, which is TimeoutError if it takes too long."""
+        """Send one frame. Raises OSError; TimeoutError if it takes too long."""
         self._socket.settimeout(within_s)
         self._socket.sendall(_HEAD.pack(code, len(content)) + content)
 
     def receive(self, most: int, within_s: float) -> tuple[int, bytes]:
         """The code and the content of the next frame, which has at most `most` bytes.
 
-        Raises BadReply for another size; EOFError if the connection has ended before it; and
-        OSError, which is TimeoutError if the whole frame has not come in time.
+        Raises BadReply for another size; EOFError if the connection ended before the frame began;
+        OSError otherwise, TimeoutError if the whole frame has not arrived in time.
         """
         until = time.monotonic() + within_s
         code, size = _HEAD.unpack(self._read(_HEAD.size, until, _HEADER))
@@ -87,7 +87,10 @@ class Connection:
         return code, bytes(self._read(size, until, code_name(code)))
 
     def wait(self, within_s: float) -> bool:
-        """Wait until a frame begins, or the connection ends; False if neither. Raises OSError."""
+        """Wait until a frame begins or the connection ends. Raises OSError.
+
+        False if neither happens within `within_s`.
+        """
         self._socket.settimeout(within_s)
         try:
             self._socket.recv(1, socket.MSG_PEEK)
@@ -115,13 +118,13 @@ class Connection:
 
 
 def text_bytes(text: str) -> bytes:
-    """A text as it stands in a frame: its size in bytes, then UTF-8."""
+    """A text in a frame: its size in bytes, int32, then UTF-8."""
     encoded = text.encode()
     return INT.pack(len(encoded)) + encoded
 
 
 def text_of(content: bytes) -> str:
-    """The text that is the whole content of a frame; bytes that are no UTF-8 become U+FFFD.
+    """The text that is the whole content of a frame. Invalid UTF-8 becomes U+FFFD.
 
     Raises BadReply.
     """

@@ -1,7 +1,7 @@
-"""A legacy program at the bridge, which plays the hub's part: it listens where the program dials.
+"""A legacy program, which connects to the bridge as it would to RL-Glue's hub.
 
-RL-Glue's protocol has no token, so the bridge listens on this host alone unless it is told
-otherwise, for one program at a time, and no longer than until that has connected.
+RL-Glue's protocol has no token. So the bridge listens on the loopback address by default, for one
+program at a time, and closes the listening socket once that has connected.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ log = logging.getLogger("reglue")
 _Value = TypeVar("_Value")
 
 HOST, PORT = "RLGLUE_HOST", "RLGLUE_PORT"
-"""Environment variables: where a legacy program dials."""
+"""Environment variables of legacy programs: the hub's host and port."""
 
-_HELLO_S = 10.0  # how long one that has connected may take to say what it is
-_LOOK_S = 0.2  # how often a program that has not connected is looked at
-_LEAVE_S = 2.0  # how long a program may take to end once it is told to
+_HELLO_S = 10.0  # from a connection to its first frame
+_LOOK_S = 0.2  # between two looks whether a program has ended before it connected
+_LEAVE_S = 2.0  # from the TERMINATE frame, or a signal, to the end of a program
 
 
 class Kind(Enum):
-    """What a program is, by the code with which it connects."""
+    """The kind of a program. Values: the code of its first frame."""
 
     AGENT = Code.AGENT_CONNECTION
     ENVIRONMENT = Code.ENVIRONMENT_CONNECTION
@@ -54,11 +54,11 @@ class Kind(Enum):
 
     @property
     def words(self) -> str:
-        """As messages have it."""
+        """Its name in messages."""
         return f"the legacy {self.name.lower()}"
 
     def fault(self, what: str) -> PeersWords:
-        """Its error."""
+        """The error for a fault of such a program."""
         faults: dict[Kind, type[PeersWords]] = {
             Kind.AGENT: AgentFault,
             Kind.ENVIRONMENT: EnvironmentFault,
@@ -69,14 +69,16 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Place:
-    """Where legacy programs of one kind connect, and how they are started.
+    """The address at which legacy programs of one kind connect, and the command that starts them.
 
     Args:
-        cmd: Starts one, with RLGLUE_HOST and RLGLUE_PORT set; empty if somebody else does.
-        host, port: By default $RLGLUE_HOST and $RLGLUE_PORT, else 127.0.0.1 and 4096; a program
-            that `cmd` starts gets a free port.
-        timeout_s: How long a program may take for an answer.
-        join_timeout_s: How long one may take to connect.
+        cmd: The command, which gets RLGLUE_HOST and RLGLUE_PORT; empty if programs are started
+            elsewhere.
+        host, port: By default $RLGLUE_HOST and $RLGLUE_PORT, else 127.0.0.1 and 4096. Port 0 is a
+            free one, as is the port of a program that `cmd` starts.
+        timeout_s: The longest wait for an answer.
+        join_timeout_s: The longest wait for a connection.
+        say: Called with the address, once a program may connect that `cmd` does not start.
 
     Raises BadArgument.
     """
@@ -97,16 +99,21 @@ class Place:
         self._address()
 
     def program(self) -> LegacyProgram:
-        """Wait for one more program, which is started if there is a command.
+        """Start one more program if there is a command, and wait until it connects.
 
-        Raises UsageError: it cannot be started, or nobody can listen; the kind's fault: none came.
+        Raises UsageError if the command cannot be started or the address cannot be used; the kind's
+        fault if no program has connected.
         """
         host, port = self._address()
         words = self._words()
         with _listener(host, 0 if words else port) as listener:
             at = listener.getsockname()[1]
             if not _is_loopback(host):
-                log.warning("%s is open to whoever reaches it: RL-Glue has no tokens", host)
+                log.warning(
+                    "RL-Glue has no tokens: any host that can reach %s may connect as %s",
+                    host,
+                    self.kind.words,
+                )
             process = _started(words, host, at) if words else None
             if process is None:
                 self.say(f"waiting for {self.kind.words} at {host}:{at}")
@@ -135,7 +142,7 @@ class Place:
         raise self.kind.fault(f"did not connect within {self.join_timeout_s:g} s")
 
     def _welcomed(self, end: socket.socket, within_s: float) -> Connection | None:
-        """The connection, if a program of this kind is there; others are sent away."""
+        """The connection, if it is a program of this kind; others are closed."""
         connection = Connection(end)
         try:
             code, _ = connection.receive(0, within_s)
@@ -144,7 +151,7 @@ class Place:
             got = code_name(code)
         except (BadReply, EOFError, OSError) as error:
             got = str(error)
-        log.warning("somebody else than %s connected, and was sent away: %s", self.kind.words, got)
+        log.warning("closed a connection that was not from %s: %s", self.kind.words, got)
         with suppress(OSError):
             connection.send(Code.TERMINATE, b"", within_s)
         connection.close()
@@ -165,10 +172,10 @@ class Place:
 
 
 class LegacyProgram:
-    """One that has connected: asked by the bridge, or, as an experiment, asking.
+    """A program that has connected: the bridge calls it, or, as an experiment, it calls the bridge.
 
-    Whatever goes wrong closes the connection, and is raised as the fault of the program's kind: a
-    frame that comes later could answer another call.
+    Every failure closes the connection, since a later frame could answer another call, and is
+    raised as the fault of the program's kind.
     """
 
     def __init__(
@@ -182,23 +189,23 @@ class LegacyProgram:
         self._kind = kind
         self._connection = connection
         self._timeout_s = timeout_s
-        # Also at the process's end: a program whose hub is gone may try to read for ever.
+        # Also at this process's end: a program whose hub is gone may read for ever.
         self._end = weakref.finalize(self, _dismiss, connection, process)
 
     def ask(self, code: Code, content: bytes = b"", *, most: int = 0) -> bytes:
-        """The answer to a call: at most `most` bytes."""
+        """Send a call and return the content of its answer, at most `most` bytes."""
         self.send(code, content)
         return self.receive(code, most=most)
 
     def send(self, code: int, content: bytes = b"") -> None:
-        """Send a call, or an experiment's answer."""
+        """Send a call, or the answer to an experiment's call."""
         try:
             self._connection.send(code, content, self._timeout_s)
         except OSError as error:
             raise self._lost(code_name(code), error) from error
 
     def receive(self, code: Code, *, most: int = 0) -> bytes:
-        """Wait for the answer to a call that was sent."""
+        """Wait for the answer to a call that was sent; return its content."""
         try:
             got, content = self._connection.receive(most, self._timeout_s)
         except (BadReply, EOFError, OSError) as error:
@@ -208,11 +215,11 @@ class LegacyProgram:
         return content
 
     def next_call(self, most: int, within_s: float) -> tuple[int, bytes] | None:
-        """What an experiment asks next, within that time; None once it has left."""
+        """Wait for an experiment's next call, a code and content; None once it has left."""
         try:
             if not self._connection.wait(within_s):
                 self.close()
-                raise self._kind.fault(f"asked nothing within {within_s:g} s")
+                raise self._kind.fault(f"called no routine within {within_s:g} s")
             return self._connection.receive(most, self._timeout_s)
         except EOFError:
             return None
@@ -220,7 +227,7 @@ class LegacyProgram:
             raise self._lost("its next call", error) from error
 
     def read(self, decode: Callable[[bytes], _Value], content: bytes, code: int) -> _Value:
-        """What `decode`, which raises BadReply, makes of a frame's content."""
+        """A frame's content, decoded. `decode` raises BadReply."""
         try:
             return decode(content)
         except BadReply as bad:
@@ -231,7 +238,7 @@ class LegacyProgram:
         return self._lost(code_name(code), BadReply("WRONG_KIND", got=got, wanted=wanted))
 
     def close(self) -> None:
-        """Tell it to end, and end it if the bridge has started it."""
+        """Send TERMINATE, close the connection, and end a process that the bridge started."""
         self.is_lost = True
         self._end()
 
@@ -239,7 +246,7 @@ class LegacyProgram:
         self.close()
         match error:
             case TimeoutError():
-                what = f"said nothing, or half of it, within {self._timeout_s:g} s"
+                what = f"sent no whole frame within {self._timeout_s:g} s"
             case BadReply():
                 what = str(error)
             case _:
@@ -253,11 +260,11 @@ def _listener(host: str, port: int) -> socket.socket:
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise UsageError(
-                f"port {port} of {host} is taken; a Reglue glue listens at {DEFAULT_PORT} by "
-                f"default, too. Choose another by {setting('port')}, and set {PORT} to it for the "
-                "legacy program"
+                f"port {port} of {host} is in use; a Reglue glue listens at {DEFAULT_PORT} by "
+                f"default, too. Choose another port by {setting('port')}, and set {PORT} to it for "
+                "the legacy program"
             ) from error
-        raise UsageError(f"nobody can listen at {host}:{port}: {error}") from error
+        raise UsageError(f"cannot listen at {host}:{port}: {error}") from error
 
 
 def _is_loopback(host: str) -> bool:
@@ -268,10 +275,10 @@ def _is_loopback(host: str) -> bool:
 
 
 def _started(words: Sequence[str], host: str, port: int) -> subprocess.Popen[bytes]:
-    dialled = "127.0.0.1" if host == "0.0.0.0" else host
+    hub = "127.0.0.1" if host == "0.0.0.0" else host
     try:
         return subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, env={**os.environ, HOST: dialled, PORT: str(port)}
+            words, stdin=subprocess.DEVNULL, env={**os.environ, HOST: hub, PORT: str(port)}
         )
     except OSError as error:
         raise UsageError(f"{setting('cmd', words[0])} cannot be started: {error}") from error
@@ -285,7 +292,7 @@ def _dismiss(connection: Connection, process: subprocess.Popen[bytes] | None) ->
 
 
 def _end(process: subprocess.Popen[bytes] | None, *, within_s: float) -> None:
-    """Wait until it has ended; end it after that time."""
+    """Wait until the process has ended; after `within_s` terminate it, then kill it."""
     if process is None:
         return
     for stop in (process.terminate, process.kill):
