@@ -25,6 +25,7 @@ from reglue.tools.loading import find, without_class
 _GYMNASIUM = "env_adapters.gymnasium:Gymnasium"
 _GYMNAX = "env_adapters.jax.gymnax_library:gymnax"
 _DM_ENV_RPC = "reglue.bridges.dm_env_rpc.rpc_environment:DmEnvRpc"
+_RL_GLUE = "reglue.bridges.rl_glue.legacy_environment:legacy_suite"
 SCHEDULE = "env_adapters.curricula.suite:Schedule"
 META_WORLD = "env_adapters.metaworld:MetaWorld"
 
@@ -202,6 +203,10 @@ _OWN: Mapping[str, Family] = {
         lambda request: SuiteName(_DM_ENV_RPC, {"address": request.rest, **request.arguments}),
         "a dm_env_rpc server's worlds",
         "<host:port>",
+    ),
+    "rl-glue": Family(
+        lambda request: SuiteName(_RL_GLUE, request.arguments),
+        "a program of RL-Glue 3, by its command",
     ),
     **dict(_task_sets()),
 }

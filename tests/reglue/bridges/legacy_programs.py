@@ -27,8 +27,8 @@ TASK = (
 class Drift:
     """Steps until `length` are taken; a message `length N` changes that, others are echoed."""
 
-    def __init__(self) -> None:
-        self._length = 40
+    def __init__(self, length: int = 40) -> None:
+        self._length = length
         self._step = 0
         self._place = 0.1
 
@@ -136,8 +136,8 @@ def main() -> None:
     match sys.argv[1:]:
         case ["agent"]:
             AgentLoader.loadAgent(Drifter())
-        case ["environment"]:
-            EnvironmentLoader.loadEnvironment(Drift())
+        case ["environment", *length]:
+            EnvironmentLoader.loadEnvironment(Drift(*map(int, length)))
         case ["experiment", path]:
             Path(path).write_text(json.dumps(play(Counting())), encoding="utf-8")
 

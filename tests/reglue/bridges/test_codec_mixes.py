@@ -17,9 +17,14 @@ import pytest
 import reglue
 from glue_server import Glue
 from reglue.bridges.rl_glue.legacy_agent import LegacyAgent
-from reglue.bridges.rl_glue.legacy_environment import LegacyEnvironment
+from reglue.bridges.rl_glue.legacy_environment import LegacyEnvironment, LegacySuite
 from reglue.bridges.rl_glue.legacy_experiment import answer_routines
 from reglue.bridges.rl_glue.legacy_program import Kind, Place
+from reglue.environments.world import World
+from reglue.errors import BadArgument, UsageError
+from reglue.messages.agent_messages import Phase
+from reglue.messages.environment_messages import Cell
+from tests.error_facts import raises
 from tests.glue_server.hubs import a_hub
 from tests.leftovers import nothing_left
 from tests.reglue.bridges import codec_twins, legacy_programs
@@ -126,3 +131,61 @@ def test_an_evaluation_of_our_agent_plays_a_legacy_environment_in_each_slot() ->
         environment.close()
     assert dict(result.status_counts) == {"ok": 4}
     assert result.repeatable is False
+
+
+LENGTHS = [
+    {"cmd": f"{codec('environment')} 1{{variant}}"},
+    {"cmd": codec("environment"), "message": "length 1{variant}"},
+]
+"""Settings for episodes of ten steps, and one more for each variant."""
+
+
+@pytest.mark.parametrize("settings", LENGTHS, ids=["cmd", "message"])
+def test_a_variant_is_a_program_that_has_its_number(settings: dict[str, str]) -> None:
+    with nothing_left():
+        suite = LegacySuite(variants=3, **settings)
+        assert suite.variants == {"rl-glue": 3}
+        assert suite.spec == codec_twins.SPEC
+        world = suite.world()
+        lengths = [steps_of(world, variant) for variant in (2, 2, 0)]
+        assert lengths == [12, 12, 10]
+        assert len([each for each in suite.programs if not each.line.is_lost]) == 1
+        suite.close()
+
+
+def steps_of(world: World, variant: int) -> int:
+    """The length of an episode."""
+    world.start(Cell("rl-glue", variant, 0, 0, Phase.EVALUATE))
+    action = {each.name: each.empty(1)[0] for each in codec_twins.SPEC.actions}
+    steps, ended = 0, False
+    while not ended:
+        steps, ended = steps + 1, world.step(action).terminated
+    return steps
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_command_and_variants_are_an_environment_by_name(workers: int) -> None:
+    with nothing_left():
+        result = reglue.evaluate(
+            "evaluate:rl-glue",
+            "random",
+            environment_args={"variants": 3, "task": "drift", **LENGTHS[1]},
+            num_episodes=6,
+            slots=2,
+            workers=workers,
+            worst_performance=-100.0,
+        )
+    assert dict(result.status_counts) == {"ok": 6}
+    assert result.steps.counted == 2 * (10 + 11 + 12)
+
+
+def test_variants_are_told_to_the_programs() -> None:
+    with raises(
+        BadArgument, got="variants 3", wanted="1, or more with {variant} in cmd or message"
+    ):
+        LegacySuite(cmd=codec("environment"), variants=3)
+
+
+def test_an_environment_by_name_has_a_command() -> None:
+    with pytest.raises(UsageError, match="cmd"):
+        reglue.evaluate("evaluate:rl-glue", "random", num_episodes=1)

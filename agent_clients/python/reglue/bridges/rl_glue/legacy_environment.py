@@ -1,10 +1,13 @@
-"""Legacy environments as one environment of the SDK: each slot has a program of its own."""
+"""Legacy environments as one environment, or one suite, of the SDK: each slot has a program of its
+own.
+"""
 
 from __future__ import annotations
 
 import math
 import struct
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -13,10 +16,12 @@ from reglue.bridges.rl_glue.legacy_frames import MOST_TEXT, Code, text_bytes, te
 from reglue.bridges.rl_glue.legacy_program import Kind, LegacyProgram, Place
 from reglue.environments.slot_worlds import Worlds
 from reglue.environments.world import Step
-from reglue.errors import BadReply, EnvironmentFault, EnvironmentLost, SpecError
+from reglue.errors import BadArgument, BadReply, EnvironmentFault, SpecError, brief
 from reglue.messages.environment_messages import Cell
 from reglue.spec import Arrays, TaskSpec
 from reglue.task_spec_string import task_spec_from_string
+
+_VARIANT = "{variant}"
 
 _EARNED = struct.Struct("!id")  # whether the episode ended, and the reward
 
@@ -24,9 +29,8 @@ _EARNED = struct.Struct("!id")  # whether the episode ended, and the reward
 class LegacyEnvironment(Worlds):
     """Plays one slot with one program, or any number of slots if `cmd` starts a program for each.
 
-    A program draws its own random numbers: a cell's seed does not determine its episode. It stays
-    connected until `close`, through env_cleanup and the next env_init. A lost program is replaced,
-    unless messages were sent, which a new one would not have received.
+    A program stays connected until `close`, through env_cleanup and the next env_init. A lost
+    program is replaced, unless messages were sent, which a new one would not have received.
 
     Args:
         place: Keywords of `Place`.
@@ -35,12 +39,12 @@ class LegacyEnvironment(Worlds):
     """
 
     def __init__(self, **place: Any) -> None:
-        self._legacy = _Suite(Place(Kind.ENVIRONMENT, **place))
+        self._legacy = _StayingSuite(**place)
         super().__init__(self._legacy)
 
     def connect(self) -> None:
         """Wait until the first program is there. Raises EnvironmentFault, UsageError."""
-        self._legacy.free(self._legacy.program())
+        self._legacy.free(self._legacy.program(None))
 
     @property
     def programs(self) -> Sequence[EnvironmentProgram]:
@@ -49,24 +53,45 @@ class LegacyEnvironment(Worlds):
 
     def close(self) -> None:
         """End the programs."""
-        for program in self._legacy.programs:
-            program.line.close()
+        self._legacy.end()
 
 
-class _Suite:
-    """The programs: a world takes one with its first start or message."""
+class LegacySuite:
+    """Programs as worlds: a world takes one with its first start or message.
+
+    A program draws its own random numbers: a cell's seed does not determine its episode.
+
+    Args:
+        variants: The number of problems, which share a task spec. A program plays one of them, and
+            is replaced where a world's variant changes.
+        message: Sent to each program by env_message, before env_init.
+        task: The name of the task.
+        place: Keywords of `Place`.
+
+    `{variant}` in `cmd` and `message` stands for the variant, from 0.
+
+    Raises BadArgument. Methods raise EnvironmentFault, UsageError.
+    """
 
     standardizes = False
     tells_success = False
     repeatable = False
     raw_actions = True  # RL-Glue passes on what the agent chose
-    variants: Mapping[str, int] = MappingProxyType({"rl-glue": 1})
 
-    def __init__(self, place: Place) -> None:
+    def __init__(
+        self, *, variants: int = 1, message: str = "", task: str = "rl-glue", **place: Any
+    ) -> None:
+        self._place = Place(Kind.ENVIRONMENT, **place)
+        count: object = variants
+        most = math.inf if _VARIANT in self._place.cmd + message else 1
+        if not (isinstance(count, int) and 1 <= count <= most):
+            wanted = f"1, or more with {_VARIANT} in cmd or message"
+            raise BadArgument(got=f"variants {brief(variants)}", wanted=wanted)
+        self.variants: Mapping[str, int] = MappingProxyType({task: variants})
         self.programs: list[EnvironmentProgram] = []
         self.had_messages = False
-        self.max_slots = 0 if place.cmd else 1
-        self._place = place
+        self.max_slots = 0 if self._place.cmd else 1
+        self._message = message
         self._free: list[EnvironmentProgram] = []  # no world has them
         self._spec: TaskSpec
 
@@ -75,7 +100,7 @@ class _Suite:
         """The answer of one program to env_init. All others are asked before their next start."""
         for each in self.programs:
             each.is_begun = False
-        program = self.program()
+        program = self.program(None)
         try:
             self._spec = program.begin()
         finally:
@@ -86,46 +111,89 @@ class _Suite:
         """A world for one more slot."""
         return _World(self)
 
-    def program(self) -> EnvironmentProgram:
-        """A program that no world has. Raises EnvironmentFault, UsageError."""
-        while self._free:
-            if not (program := self._free.pop()).line.is_lost:
-                return program
+    def program(self, variant: int | None) -> EnvironmentProgram:
+        """A program that no world has, with this variant or, for None, with any."""
+        self._free = [each for each in self._free if not each.line.is_lost]
+        for each in self._free:
+            if variant in (None, each.variant):
+                self._free.remove(each)
+                return each
         if self.had_messages:
             raise EnvironmentFault(
                 "a new legacy environment would not have received the messages that were sent"
             )
-        try:
-            program = EnvironmentProgram(self._place.program())
-        except EnvironmentFault as none:
-            raise EnvironmentLost(str(none)) from none
+        if self._free:
+            self._free.pop().line.close()
+        return self._another(variant or 0)
+
+    def _another(self, variant: int) -> EnvironmentProgram:
+        """Start a program, or wait for one."""
+        number = str(variant)
+        place = replace(self._place, cmd=self._place.cmd.replace(_VARIANT, number))
+        program = EnvironmentProgram(place.program(), variant)
         there = [each for each in self.programs if not each.line.is_lost]
         self.programs = [*there, program]
+        if self._message:
+            program.message(self._message.replace(_VARIANT, number))
         return program
 
     def begun(self, program: EnvironmentProgram) -> EnvironmentProgram:
-        """`program`, after env_init. Raises EnvironmentFault if its task is not slot 0's."""
+        """`program`, after env_init. Raises EnvironmentFault if it has another task spec."""
         if not program.is_begun and program.begin() != self._spec:
-            raise EnvironmentFault("the task spec of this legacy environment differs from slot 0's")
+            raise EnvironmentFault(
+                "the task spec of this legacy environment differs from the first one's"
+            )
         return program
 
     def free(self, program: EnvironmentProgram) -> None:
         """Keep the program for another world."""
         self._free.append(program)
 
-    def close(self) -> None:
+    def clean_up(self) -> None:
         """env_cleanup."""
         for each in self.programs:
             if each.is_begun and not each.line.is_lost:
                 each.is_begun = False
                 each.line.ask(Code.ENV_CLEANUP)
 
+    def end(self) -> None:
+        """End the programs."""
+        for each in self.programs:
+            each.line.close()
+
+    def close(self) -> None:
+        """env_cleanup, then end the programs."""
+        try:
+            self.clean_up()
+        finally:
+            self.end()
+
+
+class _StayingSuite(LegacySuite):
+    """Its programs stay connected when it is closed."""
+
+    def close(self) -> None:
+        """env_cleanup."""
+        self.clean_up()
+
+
+def legacy_suite(cmd: str, **settings: Any) -> LegacySuite:
+    """The suite of the environment's name `rl-glue`: programs that `cmd` starts.
+
+    Args:
+        settings: Keywords of `LegacySuite`.
+
+    Raises BadArgument.
+    """
+    return LegacySuite(cmd=cmd, **settings)
+
 
 class EnvironmentProgram:
     """A legacy environment that has connected. All raise EnvironmentFault."""
 
-    def __init__(self, line: LegacyProgram) -> None:
+    def __init__(self, line: LegacyProgram, variant: int) -> None:
         self.line = line
+        self.variant = variant
         self.is_begun = False  # after env_init, until env_cleanup
         self._observation: RowLayout
         self._action: RowLayout
@@ -172,21 +240,23 @@ class EnvironmentProgram:
 class _World:
     """Plays in one slot. All raise EnvironmentFault."""
 
-    def __init__(self, suite: _Suite) -> None:
+    def __init__(self, suite: LegacySuite) -> None:
         self._suite = suite
         self._program: EnvironmentProgram | None = None
 
     def start(self, cell: Cell) -> Arrays:
         """env_start, which takes no seed."""
-        return self._suite.begun(self._taken()).start()
+        if self._program is not None and self._program.variant != cell.variant:
+            self.close()
+        return self._suite.begun(self._taken(cell.variant)).start()
 
     def step(self, action: Arrays) -> Step:
         """env_step."""
-        return self._taken().step(action)
+        return self._taken(None).step(action)
 
     def message(self, text: str) -> str:
         """env_message."""
-        answer = self._taken().message(text)
+        answer = self._taken(None).message(text)
         self._suite.had_messages = True
         return answer
 
@@ -196,7 +266,8 @@ class _World:
         if program is not None:
             self._suite.free(program)
 
-    def _taken(self) -> EnvironmentProgram:
+    def _taken(self, variant: int | None) -> EnvironmentProgram:
+        """The world's program. A world without one takes one with this variant, or with any."""
         if self._program is None:
-            self._program = self._suite.program()
+            self._program = self._suite.program(variant)
         return self._program

@@ -40,6 +40,8 @@ _Value = TypeVar("_Value")
 HOST, PORT = "RLGLUE_HOST", "RLGLUE_PORT"
 """Environment variables of legacy programs: the hub's host and port."""
 
+_STDERR = 2  # file descriptor: the standard output of a command of ours has its results
+
 _HELLO_S = 10.0  # from a connection to its first frame
 _LOOK_S = 0.2  # between two looks whether a program has ended before it connected
 _LEAVE_S = 2.0  # from the TERMINATE frame, or a signal, to the end of a program
@@ -72,8 +74,8 @@ class Place:
     """The address at which legacy programs of one kind connect, and the command that starts them.
 
     Args:
-        cmd: The command, which gets RLGLUE_HOST and RLGLUE_PORT; empty if programs are started
-            elsewhere.
+        cmd: The command, which gets RLGLUE_HOST and RLGLUE_PORT, and whose output goes to standard
+            error; empty if programs are started elsewhere.
         host, port: By default $RLGLUE_HOST and $RLGLUE_PORT, else 127.0.0.1 and 4096. Port 0 is a
             free one, as is the port of a program that `cmd` starts.
         timeout_s: The longest wait for an answer.
@@ -278,7 +280,10 @@ def _started(words: Sequence[str], host: str, port: int) -> subprocess.Popen[byt
     hub = "127.0.0.1" if host == "0.0.0.0" else host
     try:
         return subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, env={**os.environ, HOST: hub, PORT: str(port)}
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=_STDERR,
+            env={**os.environ, HOST: hub, PORT: str(port)},
         )
     except OSError as error:
         raise UsageError(f"{setting('cmd', words[0])} cannot be started: {error}") from error
