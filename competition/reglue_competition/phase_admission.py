@@ -12,6 +12,7 @@ from env_adapters.determinism import check_determinism
 from reglue.errors import EnvironmentFault, NotDeterministic, raise_interrupt
 from reglue.messages.environment_messages import Cell
 from reglue_bench.benchmark.benchmark import suite_of
+from reglue_bench.benchmark.declared import declared_repeatable
 from reglue_bench.evaluation import start
 from reglue_bench.plans.keys import cell_key
 from reglue_bench.procedures import procedure_of
@@ -35,7 +36,7 @@ def admission(benchmark: PlannedBenchmark, watcher: Observer) -> Iterator[Check]
     """
     exact = _exact(benchmark)
     yield exact
-    if not exact.passed:
+    if exact.passed is False:
         return
     yield _robust(benchmark)
     bars = benchmark.entry.admit
@@ -50,6 +51,10 @@ def admission(benchmark: PlannedBenchmark, watcher: Observer) -> Iterator[Check]
 
 
 def _exact(benchmark: PlannedBenchmark) -> Check:
+    if not declared_repeatable(benchmark.plan):
+        return Check(
+            None, "its environment says that it is not repeatable, so no episodes were compared"
+        )
     cells = list(_cells(benchmark))
     try:
         with suite_of(benchmark.plan, benchmark.settings).opened() as suite:

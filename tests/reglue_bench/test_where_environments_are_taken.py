@@ -124,9 +124,9 @@ def test_each_form_is_taken_where_the_page_says(form: str, way: str, is_taken: b
         play(environment())
 
 
-def competition(name: str) -> None:
+def competition(name: str, cells: str = "shared") -> None:
     entry = {"benchmark": f"evaluate:{name}", "options": {"worst_performance": -100.0}}
-    whole = definition(phase(benchmarks=[entry]))
+    whole = definition(phase(benchmarks=[entry], cells=cells))
     plan_phase(whole, whole.phases[0], None, Path())
 
 
@@ -146,11 +146,13 @@ def test_each_kind_is_played_as_the_page_says(
 ) -> None:
     exact = kind == "its cells decide its episodes"
     name = (["herd", "poles"] if exact else ["Noise", "noisy_poles"])[form]
-    play = {
+    ways: Mapping[str, Callable[[str], None]] = {
         "e": procedures("evaluate", "online"),
         "m": procedures("multi-task"),
         "c": competition,
-    }[way.strip("`")[0]]
+        "p": partial(competition, cells="own"),
+    }
+    play = ways[way.strip("`")[0]]
     if is_taken:
         play(f"{MODULE}:{name}")
         return

@@ -52,6 +52,10 @@ class Brittle(Even):
         return walk
 
 
+class Noisy(Even):
+    repeatable = False
+
+
 class Broken(Even):
     def world(self) -> Walk:
         raise OSError("no such map")
@@ -62,15 +66,23 @@ def agent(observations):
 """
 
 
-def checks(folder: Path, world: str, **bars: Any) -> list[Check]:
+def checks(
+    folder: Path,
+    world: str,
+    *,
+    procedure: str = "multi-task",
+    cells: str = "shared",
+    options: Mapping[str, Any] | None = None,
+    **bars: Any,
+) -> list[Check]:
     """Of the one benchmark of a phase."""
     (folder / "hidden.py").write_text(FILE)
     entry: Mapping[str, Any] = {
-        "benchmark": f"multi-task:hidden.py:{world}",
-        "options": {"num_episodes": 4},
+        "benchmark": f"{procedure}:hidden.py:{world}",
+        "options": {"num_episodes": 4, **(options or {})},
         "admit": bars,
     }
-    whole = definition(phase(benchmarks=[entry]))
+    whole = definition(phase(benchmarks=[entry], cells=cells))
     secrets = Secrets.create(folder / "secrets")
     (drawn,) = plan_phase(whole, whole.phases[0], secrets, folder)
     drawn = replace(drawn, settings=drawn.settings.model_copy(update={"workers": 0}))
@@ -78,7 +90,7 @@ def checks(folder: Path, world: str, **bars: Any) -> list[Check]:
 
 
 def test_a_task_is_admitted_within_its_bars(tmp_path: Path) -> None:
-    bars = {"reference": "hidden.py:agent", "reference_at_least": 0.5, "random_below": 0.6}
+    bars: Any = {"reference": "hidden.py:agent", "reference_at_least": 0.5, "random_below": 0.6}
     found = checks(tmp_path, "Even", **bars)
     assert [check.passed for check in found] == [True, True, True, True]
     assert found[0].what.startswith("4 episodes are the same to the bit")
@@ -86,7 +98,7 @@ def test_a_task_is_admitted_within_its_bars(tmp_path: Path) -> None:
 
 
 def test_one_that_is_too_easy_or_cannot_be_solved_is_not(tmp_path: Path) -> None:
-    bars = {"reference": "hidden.py:agent", "reference_at_least": 0.9, "random_below": 0.5}
+    bars: Any = {"reference": "hidden.py:agent", "reference_at_least": 0.9, "random_below": 0.5}
     assert [check.passed for check in checks(tmp_path, "Even", **bars)] == [
         True,
         True,
@@ -106,6 +118,14 @@ def test_one_that_is_not_exact_is_played_by_nobody(tmp_path: Path, world: str, w
     (check,) = checks(tmp_path, world)
     assert check.passed is False
     assert why in check.what
+
+
+def test_episodes_of_one_that_is_not_repeatable_are_not_compared(tmp_path: Path) -> None:
+    options = {"worst_performance": -9.0}
+    first, *rest = checks(tmp_path, "Noisy", procedure="evaluate", cells="own", options=options)
+    assert first.passed is None
+    assert "not repeatable" in first.what
+    assert [check.passed for check in rest] == [True, None, None]
 
 
 def test_one_that_an_agent_can_make_fail_is_not(tmp_path: Path) -> None:

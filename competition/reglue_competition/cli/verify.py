@@ -83,10 +83,10 @@ def verify(
     actions in this machine's environments; and the score, computed again from the episodes. What
     does not stand is named: the record, or the first step that differs.
 
-    Without the code of its environments, as of hidden tasks, or without --trust-code for it,
-    nothing is replayed. The rest is checked: chain, signature and key, that each episode is the
-    plan's, that rewards add up to returns and these to the score, and plan and commitment. It says
-    SIGNED, NOT REPLAYED then.
+    Without the code of its environments, as of hidden tasks, without --trust-code for it, or if
+    they are not repeatable, nothing is replayed. The rest is checked: chain, signature and key,
+    that each episode is the plan's, that rewards add up to returns and these to the score, and plan
+    and commitment. It says SIGNED, NOT REPLAYED then.
 
     Exit codes: 0 the score stands; 1 it does not; 2 wrong usage; 3 signed, not replayed;
     130 interrupted.

@@ -149,10 +149,11 @@ def _plan_benchmark(
     settings = settings.model_copy(update={"run_budget": seconds})
     _check_actions(place, plan, spec)
     _check_failure(place, plan)
-    if not declared_repeatable(plan):
+    if not declared_repeatable(plan) and phase.cells == "shared":
         raise UsageError(
             got=f"{place}: an environment that says that it is not repeatable",
-            wanted="one whose cells decide its episodes, as teams are compared on the same ones",
+            wanted="one whose cells decide its episodes, as teams are compared on the same ones; "
+            'or cells = "own" in the phase, so that their scores are compared',
         )
     if shows_tasks(plan) and not definition.agents_see.tasks:
         raise UsageError(

@@ -11,7 +11,16 @@ from pathlib import Path
 from random import SystemRandom
 from typing import Any
 
-from reglue.errors import CannotLoad, NotTrusted, NotVerified, UsageError, brief, printable
+from reglue.errors import (
+    CannotLoad,
+    NotSupported,
+    NotTrusted,
+    NotVerified,
+    UsageError,
+    brief,
+    printable,
+)
+from reglue_bench.benchmark.declared import declared_repeatable
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import Procedure, procedure_of
 from reglue_bench.results.result import Result
@@ -58,7 +67,10 @@ class Verdict:
         0  # without steps or, in training, without actions: there is nothing to play
     )
     changes: Sequence[str] = ()  # of versions since it was recorded
-    not_replayed: UsageError | None = None  # the environments' code is not here, or not trusted
+    not_replayed: UsageError | None = None
+    """Why its episodes were not played again: the environments' code is not here, or not trusted,
+    or they are not repeatable.
+    """
 
     @property
     def stands(self) -> bool:
@@ -88,8 +100,8 @@ def verify(
         watcher: receives the progress.
 
     Returns:
-        The verdict, also on a file that is damaged, or whose environments' code is not here or not
-        trusted: then all is checked but what they do.
+        The verdict, also on a file that is damaged, or whose environments' code is not here, not
+        trusted or not repeatable: then all is checked but what they do.
 
     Raises:
         UsageError: it cannot be checked here.
@@ -112,10 +124,11 @@ def verify(
             check_size(plan, len(transcript))
             about = {"plan": transcript.header.plan, "settings": ""}
             try:
+                _check_repeatable(plan)
                 check_trusted(path, about, trust_code=trust_code)
                 with not_verified("follow its plan"):
                     replayer = Replayer(transcript.header, plan, (folder or Path()).absolute())
-            except (CannotLoad, NotTrusted) as error:
+            except (CannotLoad, NotTrusted, NotSupported) as error:
                 verdict = replace(verdict, not_replayed=error)
                 _check_recorded(transcript, plan)
             else:
@@ -180,6 +193,12 @@ def _check_score(transcript: Transcript, plan: Plan) -> None:
     result = result_of(played).model_copy(update=beside)
     if lines := list(islice(_differences(_json(stated), _json(result)), _MOST_DIFFERENCES)):
         raise NotVerified(f"the score is not that of its episodes: {'; '.join(lines)}")
+
+
+def _check_repeatable(plan: Plan) -> None:
+    """Raise NotSupported if the environment says that its cells do not decide its episodes."""
+    if not declared_repeatable(plan):
+        raise NotSupported("its environment says that it is not repeatable")
 
 
 def _check_recorded(transcript: Transcript, plan: Plan) -> None:

@@ -37,11 +37,12 @@ def drawn(
     *,
     name: str = "public",
     options: dict[str, Any] | None = None,
+    cells: str = "shared",
     **tables: Any,
 ) -> PlannedBenchmark:
     """The one benchmark of a phase."""
     entry = {"benchmark": benchmark, "options": options or {}}
-    whole = definition(phase(name, benchmarks=[entry]), **tables)
+    whole = definition(phase(name, benchmarks=[entry], cells=cells), **tables)
     (found,) = plan_phase(whole, whole.phases[0], secrets, folder)
     return found
 
@@ -206,6 +207,16 @@ def test_a_benchmarks_file_is_drawn(secrets: Secrets, tmp_path: Path) -> None:
 def test_a_benchmark_that_cannot_be_played_is_named(secrets: Secrets, tmp_path: Path) -> None:
     with raises(UsageError, "phase public, benchmark 1 (MT1:reach-v3): runs"):
         drawn(secrets, tmp_path, options={"runs": 3})
+
+
+def test_an_environment_that_is_not_repeatable_is_played_on_cells_of_each_submissions_own(
+    secrets: Secrets, tmp_path: Path
+) -> None:
+    noisy = "evaluate:tests.reglue_bench.many_slots:Noise"
+    asked: Any = {"options": {"worst_performance": -9.0, "episode_limit": 9}}
+    with raises(UsageError, "phase public, benchmark 1", "not repeatable", "cells"):
+        drawn(secrets, tmp_path, noisy, **asked)
+    assert drawn(secrets, tmp_path, noisy, cells="own", **asked).plan.procedure == "evaluate"
 
 
 WIDE = """

@@ -18,6 +18,7 @@ import pytest
 from reglue.errors import (
     CannotLoad,
     EnvironmentFault,
+    NotSupported,
     NotTrusted,
     NotVerified,
     UnknownName,
@@ -385,6 +386,16 @@ def test_code_that_is_not_here_is_said_to_be_missing(
     verdict = verified(transcript)
     assert verdict.problem == ""
     assert isinstance(verdict.not_replayed, CannotLoad)
+
+
+def test_episodes_that_cannot_be_repeated_are_signed_and_not_replayed(tmp_path: Path) -> None:
+    noisy = "evaluate:tests.reglue_bench.many_slots:Noise"
+    asked: Any = {"agent": "random", "num_episodes": 3, "slots": 2, "worst_performance": -9.0}
+    evaluate(noisy, out=tmp_path / "run", keep_rewards=True, sandbox="none", **asked)
+    verdict = verified(written(tmp_path / "run", tmp_path / "run.reglue"))
+    assert (verdict.problem, verdict.is_signed, verdict.replayed) == ("", True, 0)
+    assert not verdict.stands
+    assert isinstance(verdict.not_replayed, NotSupported)
 
 
 def test_a_damaged_file_does_not_stand(transcript: Path) -> None:
