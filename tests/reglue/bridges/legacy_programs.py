@@ -60,6 +60,17 @@ class Drift:
         return seen
 
 
+class Other(Drift):
+    """Another bound of the first observation for each number."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self._number = number
+
+    def env_init(self) -> str:
+        return TASK.replace("1000000", f"100000{self._number}")
+
+
 class Drifter:
     """Chooses by all that it has seen; a message `freeze` lets it choose by the last alone."""
 
@@ -138,6 +149,8 @@ def main() -> None:
             AgentLoader.loadAgent(Drifter())
         case ["environment", *length]:
             EnvironmentLoader.loadEnvironment(Drift(*map(int, length)))
+        case ["other-task", number]:
+            EnvironmentLoader.loadEnvironment(Other(int(number)))
         case ["experiment", path]:
             Path(path).write_text(json.dumps(play(Counting())), encoding="utf-8")
 

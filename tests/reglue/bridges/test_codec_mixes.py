@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import reglue
@@ -20,10 +21,11 @@ from reglue.bridges.rl_glue.legacy_agent import LegacyAgent
 from reglue.bridges.rl_glue.legacy_environment import LegacyEnvironment, LegacySuite
 from reglue.bridges.rl_glue.legacy_experiment import answer_routines
 from reglue.bridges.rl_glue.legacy_program import Kind, Place
+from reglue.environments.environment import Worlds
 from reglue.environments.world import World
 from reglue.errors import BadArgument, UsageError
 from reglue.messages.agent_messages import Phase
-from reglue.messages.environment_messages import Cell
+from reglue.messages.environment_messages import Cell, Play
 from tests.error_facts import raises
 from tests.glue_server.hubs import a_hub
 from tests.leftovers import nothing_left
@@ -153,14 +155,28 @@ def test_a_variant_is_a_program_that_has_its_number(settings: dict[str, str]) ->
         suite.close()
 
 
+def cell(variant: int) -> Cell:
+    return Cell("rl-glue", variant, 0, 0, Phase.EVALUATE)
+
+
 def steps_of(world: World, variant: int) -> int:
     """The length of an episode."""
-    world.start(Cell("rl-glue", variant, 0, 0, Phase.EVALUATE))
+    world.start(cell(variant))
     action = {each.name: each.empty(1)[0] for each in codec_twins.SPEC.actions}
     steps, ended = 0, False
     while not ended:
         steps, ended = steps + 1, world.step(action).terminated
     return steps
+
+
+def test_a_variant_of_another_task_spec_is_a_fault_also_after_a_new_start() -> None:
+    with nothing_left():
+        environment = Worlds(LegacySuite(cmd=f"{codec('other-task')} {{variant}}", variants=2))
+        for _ in range(2):
+            environment.spec = environment.env_init(1)
+            played = environment.play(Play(np.zeros(0, np.uint32), {}, {0: cell(1)}))
+            assert "differs" in played.faults[0]
+        environment.env_cleanup()
 
 
 @pytest.mark.parametrize("workers", [0, 2])

@@ -93,10 +93,14 @@ class LegacySuite:
         self.max_slots = 0 if self._place.cmd else 1
         self._message = message
         self._free: list[EnvironmentProgram] = []  # no world has them
-        self._spec: TaskSpec
+        self._spec: TaskSpec | None = None
 
     @property
     def spec(self) -> TaskSpec:
+        """The answer of a program with variant 0 to env_init."""
+        return self._spec or self.asked()
+
+    def asked(self) -> TaskSpec:
         """The answer of one program to env_init. All others are asked before their next start."""
         for each in self.programs:
             each.is_begun = False
@@ -138,8 +142,9 @@ class LegacySuite:
         return program
 
     def begun(self, program: EnvironmentProgram) -> EnvironmentProgram:
-        """`program`, after env_init. Raises EnvironmentFault if it has another task spec."""
+        """`program`, after env_init. A program with another task spec is ended."""
         if not program.is_begun and program.begin() != self._spec:
+            program.line.close()
             raise EnvironmentFault(
                 "the task spec of this legacy environment differs from the first one's"
             )
@@ -170,7 +175,12 @@ class LegacySuite:
 
 
 class _StayingSuite(LegacySuite):
-    """Its programs stay connected when it is closed."""
+    """Its programs stay connected when it is closed, and may have another task after that."""
+
+    @property
+    def spec(self) -> TaskSpec:
+        """The answer of one program to env_init, for each env_init."""
+        return self.asked()
 
     def close(self) -> None:
         """env_cleanup."""
