@@ -7,6 +7,7 @@ rl_glue 3.04.
 from __future__ import annotations
 
 import enum
+import select
 import socket
 import struct
 import time
@@ -21,7 +22,7 @@ DEFAULT_PORT = 4096
 INT, DOUBLE = struct.Struct("!i"), struct.Struct("!d")
 
 _HEAD = struct.Struct("!ii")
-_HEADER = "a header"
+_AT_ONCE = 1 << 16  # bytes
 
 
 class Code(enum.IntEnum):
@@ -67,11 +68,21 @@ class Connection:
         self._socket = end
         if end.family != socket.AF_UNIX:
             end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        end.setblocking(False)  # a timeout of the socket's own costs a system call each time
+        self._readable, self._writable = select.poll(), select.poll()
+        self._readable.register(end, select.POLLIN)
+        self._writable.register(end, select.POLLOUT)
+        self._received = bytearray()  # beyond the last frame
 
     def send(self, code: int, content: bytes, within_s: float) -> None:
         """Send one frame. Raises OSError; TimeoutError if it takes too long."""
-        self._socket.settimeout(within_s)
-        self._socket.sendall(_HEAD.pack(code, len(content)) + content)
+        until = time.monotonic() + within_s
+        rest = memoryview(_HEAD.pack(code, len(content)) + content)
+        while rest:
+            try:
+                rest = rest[self._socket.send(rest) :]
+            except BlockingIOError:
+                _wait(self._writable, until)
 
     def receive(self, most: int, within_s: float) -> tuple[int, bytes]:
         """The code and the content of the next frame, which has at most `most` bytes.
@@ -80,20 +91,26 @@ class Connection:
         OSError otherwise, TimeoutError if the whole frame has not arrived in time.
         """
         until = time.monotonic() + within_s
-        code, size = _HEAD.unpack(self._read(_HEAD.size, until, _HEADER))
+        self._fill(_HEAD.size, until)
+        code, size = _HEAD.unpack_from(self._received)
         if not 0 <= size <= most:
             got = f"{code_name(code)} of {size} bytes"
             raise BadReply("WRONG_SIZE", got=got, wanted=f"at most {most}")
-        return code, bytes(self._read(size, until, code_name(code)))
+        end = _HEAD.size + size
+        self._fill(end, until)
+        content = bytes(self._received[_HEAD.size : end])
+        del self._received[:end]
+        return code, content
 
     def wait(self, within_s: float) -> bool:
         """Wait until a frame begins or the connection ends. Raises OSError.
 
         False if neither happens within `within_s`.
         """
-        self._socket.settimeout(within_s)
+        if self._received:
+            return True
         try:
-            self._socket.recv(1, socket.MSG_PEEK)
+            _wait(self._readable, time.monotonic() + within_s)
         except TimeoutError:
             return False
         return True
@@ -102,19 +119,27 @@ class Connection:
         """Close the socket."""
         self._socket.close()
 
-    def _read(self, size: int, until: float, what: str) -> memoryview:
-        buffer, filled = memoryview(bytearray(size)), 0
-        while filled < size:
-            self._socket.settimeout(max(1e-3, until - time.monotonic()))
-            received = self._socket.recv_into(buffer[filled:])
-            if not received and not filled and what == _HEADER:
+    def _fill(self, size: int, until: float) -> None:
+        """Receive until at least `size` bytes are there."""
+        while (there := len(self._received)) < size:
+            _wait(self._readable, until)
+            try:
+                more = self._socket.recv(_AT_ONCE)
+            except BlockingIOError:
+                continue
+            if more:
+                self._received += more
+            elif there:
+                raise ConnectionError(f"the connection ended after {there} of {size} bytes")
+            else:
                 raise EOFError("the connection ended")
-            if not received:
-                raise ConnectionError(
-                    f"the connection ended after {filled} of {size} bytes, {what}"
-                )
-            filled += received
-        return buffer
+
+
+def _wait(events: select.poll, until: float) -> None:
+    """Wait for an event of a socket. Raises TimeoutError."""
+    left_s = until - time.monotonic()
+    if not events.poll(max(0.0, 1e3 * left_s)):
+        raise TimeoutError
 
 
 def text_bytes(text: str) -> bytes:
