@@ -18,6 +18,7 @@ pytestmark = pytest.mark.slow
         ("plain_hub", ("grpc",), 20),
         ("reglue_turns", ("grpc", "light", "1"), 20),
         ("reglue_turns", ("auto", "image", "2"), 40),
+        ("reglue_turns", ("rl-glue", "3"), 60),
         ("vector_env_contender", ("sync", "3"), 60),
         ("dm_env_rpc", (), 20),
         ("dm_env_rpc", ("bridged", "3"), 60),

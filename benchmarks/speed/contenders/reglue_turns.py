@@ -1,4 +1,6 @@
-"""Reglue: a glue with the light environment, and a Python agent in its own process; or a hub."""
+"""Reglue: a glue with the light environment, and a Python agent in its own process, or agents of
+RL-Glue's codec behind the bridge; or a hub.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +24,13 @@ from reglue.net.join_string import Transport
 from speed.launches import serve
 from speed.light import Suite
 
-AGENT = "speed.light:Still"
+AGENT, LEGACY_AGENT = "speed.light:Still", "speed.contenders.rl_glue:Bridged"
 
 
-def turns(transport: Transport, shape: str, slots: int) -> None:
+def turns(transport: Transport, shape: str, slots: int, *, agent: str = AGENT) -> None:
     """`transport` as of a Glue; `shape` is light or image."""
     suite = Suite(image=shape == "image")
-    with Glue(environment=suite, agent=AGENT, slots=slots, transport=transport) as rl:
+    with Glue(environment=suite, agent=agent, slots=slots, transport=transport) as rl:
         _serve(rl, slots)
 
 
@@ -141,6 +143,8 @@ if __name__ == "__main__":
     match sys.argv[1:]:
         case ["hub", transport]:
             hub(cast(Transport, transport))
+        case ["rl-glue", slots]:
+            turns("auto", "light", int(slots), agent=LEGACY_AGENT)
         case ["agents", transport, most]:
             agents(cast(Transport, transport), int(most))
         case [transport, shape, slots]:

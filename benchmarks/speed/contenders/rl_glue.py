@@ -1,4 +1,5 @@
-"""RL-Glue 3's Python codec: its peers in their own processes, and the leanest hub there can be.
+"""RL-Glue 3's Python codec: its peers in their own processes, and the leanest hub there can be; or
+its agent behind our bridge.
 
 The hub speaks RL-Glue's network protocol ("RL-Glue 3.0 Codec Development", 2009): each message
 is two big-endian int32, what it is and how many bytes follow. The program of the benchmark is the
@@ -23,6 +24,7 @@ from rlglue.agent.ClientAgent import ClientAgent
 from rlglue.environment.ClientEnvironment import ClientEnvironment
 from rlglue.types import Action, Observation, Reward_observation_terminal
 
+from reglue.bridges.rl_glue.legacy_agent import LegacyAgent
 from speed.launches import Helper, serve
 from speed.light import NUMBERS, Light
 
@@ -209,6 +211,13 @@ class Peer:
         return self._line.receive(what)
 
 
+class Bridged(LegacyAgent):
+    """The codec's agents behind our bridge, one for each slot."""
+
+    def __init__(self) -> None:
+        super().__init__(cmd=f"{sys.executable} -m speed.contenders.rl_glue agent")
+
+
 class Still:
     """The routines of the codec's Agent."""
 
@@ -280,6 +289,8 @@ if __name__ == "__main__":
             program()
         case ["hub"]:
             hub()
+        case ["agent"]:
+            peer("agent", int(os.environ["RLGLUE_PORT"]))
         case [environment]:
             lean(environment)
         case [role, port]:

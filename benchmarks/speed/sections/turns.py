@@ -23,6 +23,9 @@ PLAIN_HUB_PLAYED = "the least Python hub, four processes, RL_episode"
 HUB_COST, HUB_PLAYED_COST = f"{HUB}: cost", f"{HUB_PLAYED}: cost"
 CODEC_COST, CODEC_PLAYED_COST = f"{CODEC_HUB}: cost", f"{CODEC_PLAYED}: cost"
 PLAIN_COST, PLAIN_PLAYED_COST = f"{PLAIN_HUB}: cost", f"{PLAIN_HUB_PLAYED}: cost"
+LEGACY, LEGACY_MANY = "RL-Glue 3 agent behind our bridge", "RL-Glue 3 agents behind it, 8 slots"
+LEGACY_COST, LEGACY_MANY_COST = f"{LEGACY}: cost", f"{LEGACY_MANY}: cost"
+CODEC_ALONE_COST = f"{CODEC_ALONE}: cost"
 BRIDGED, BRIDGED_MANY = "dm_env_rpc by our bridge", "dm_env_rpc by our bridge, 8 slots"
 DM, PLAIN, RAW, OPENENV = "dm_env_rpc", "plain gRPC stream", "raw Unix socket", "OpenEnv"
 
@@ -30,7 +33,9 @@ PROGRAMS = (
     Program(OURS, "reglue_turns", ("auto", "light", "1"), 5000),
     Program(PLAYED, "reglue_turns", ("auto", "light", "1"), 5000, {"routine": "episode"}),
     Program(CODEC, "rl_glue", ("served",), 5000),
-    Program(CODEC_ALONE, "rl_glue", ("here",), 10_000),
+    Program(CODEC_ALONE, "rl_glue", ("here",), 10_000, cost=CODEC_ALONE_COST),
+    Program(LEGACY, "reglue_turns", ("rl-glue", "1"), 5000, cost=LEGACY_COST),
+    Program(LEGACY_MANY, "reglue_turns", ("rl-glue", "8"), 1000, cost=LEGACY_MANY_COST),
     Program(HUB, "reglue_turns", ("hub", "auto"), 2000, cost=HUB_COST),
     Program(
         HUB_PLAYED,
@@ -83,6 +88,26 @@ CLAIMS = (
         is_peer=True,
         means="as many processes on both sides",
     ),
+    Claim(
+        "the codec's agent behind our bridge, beside that hub",
+        LEGACY,
+        CODEC_ALONE,
+        is_peer=True,
+        means="the bridge is one process more",
+    ),
+    Claim(
+        "the same in 8 slots",
+        LEGACY_MANY,
+        CODEC_ALONE,
+        is_peer=True,
+        means="an agent for each slot",
+    ),
+    Claim(
+        "the codec's agent behind our bridge: processor time ÷ that hub's",
+        LEGACY_COST,
+        CODEC_ALONE_COST,
+    ),
+    Claim("the same in 8 slots: cost", LEGACY_MANY_COST, CODEC_ALONE_COST),
     Claim("RL_step in four processes, beside that codec", HUB, CODEC_HUB, is_peer=True),
     Claim(
         "RL_episode in four processes, beside that codec", HUB_PLAYED, CODEC_PLAYED, is_peer=True
@@ -173,7 +198,8 @@ def turns(scale: Scale, watch: Watch) -> Section:
         about="Observations of 4 float64, one integer as action, no episode ends. Reglue: the "
         "environment is in the glue's process, as in a program that uses `Glue`; deadlines and "
         "validation are on. RL-Glue 3's codec: agent and environment in their own processes, the "
-        "hub a lean one of ours, together with the program. Four processes: the program has one of "
+        "hub a lean one of ours, together with the program. Its agent behind our bridge has a "
+        "process, as the bridge has. Four processes: the program has one of "
         "its own as well, and Reglue's environment; the codec's hub is the same lean one. The "
         "least Python hub passes Reglue's messages on between four processes and knows no "
         "sessions, budgets or slots. The raw socket carries the same bytes and does nothing with "
