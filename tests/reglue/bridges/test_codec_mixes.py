@@ -21,7 +21,7 @@ from reglue.bridges.rl_glue.legacy_agent import LegacyAgent
 from reglue.bridges.rl_glue.legacy_environment import LegacyEnvironment, LegacySuite
 from reglue.bridges.rl_glue.legacy_experiment import answer_routines
 from reglue.bridges.rl_glue.legacy_program import Kind, Place
-from reglue.environments.environment import Worlds
+from reglue.environments.slot_worlds import Worlds
 from reglue.environments.world import World
 from reglue.errors import BadArgument, UsageError
 from reglue.messages.agent_messages import Phase
