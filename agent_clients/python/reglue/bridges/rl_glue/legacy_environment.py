@@ -16,7 +16,7 @@ from reglue.bridges.rl_glue.legacy_frames import MOST_TEXT, Code, text_bytes, te
 from reglue.bridges.rl_glue.legacy_program import Kind, LegacyProgram, Place
 from reglue.environments.slot_worlds import Worlds
 from reglue.environments.world import Step
-from reglue.errors import BadArgument, BadReply, EnvironmentFault, SpecError, brief
+from reglue.errors import BadArgument, BadReply, EnvironmentFault, EnvironmentLost, SpecError, brief
 from reglue.messages.environment_messages import Cell
 from reglue.spec import Arrays, TaskSpec
 from reglue.task_spec_string import task_spec_from_string
@@ -116,14 +116,17 @@ class LegacySuite:
         return _World(self)
 
     def program(self, variant: int | None) -> EnvironmentProgram:
-        """A program that no world has, with this variant or, for None, with any."""
+        """A program that no world has, with this variant or, for None, with any.
+
+        Raises EnvironmentLost, UsageError.
+        """
         self._free = [each for each in self._free if not each.line.is_lost]
         for each in self._free:
             if variant in (None, each.variant):
                 self._free.remove(each)
                 return each
         if self.had_messages:
-            raise EnvironmentFault(
+            raise EnvironmentLost(
                 "a new legacy environment would not have received the messages that were sent"
             )
         if self._free:
@@ -134,7 +137,10 @@ class LegacySuite:
         """Start a program, or wait for one."""
         number = str(variant)
         place = replace(self._place, cmd=self._place.cmd.replace(_VARIANT, number))
-        program = EnvironmentProgram(place.program(), variant)
+        try:
+            program = EnvironmentProgram(place.program(), variant)
+        except EnvironmentFault as none:
+            raise EnvironmentLost(str(none)) from none
         there = [each for each in self.programs if not each.line.is_lost]
         self.programs = [*there, program]
         if self._message:
