@@ -19,7 +19,6 @@ from env_adapters.gymnasium_library import gymnasium
 from reglue.errors import BadArgument, NotAnEnvironment, UsageError
 from reglue.signatures import parameters_of, takes
 from reglue.spec import TaskSpec
-from reglue.texts import extra_of_texts
 from reglue.tools.loading import check_arguments
 
 
@@ -70,7 +69,6 @@ class OneEnvironment:
             actions=self._actions.specs,
             reward_range=reward_range(env),
             horizon=horizon_of(env),
-            extra=extra_of_texts(self._actions.texts),
         )
         self._tells_success = tells_success(env)
         self._codec = state_codec(env)

@@ -120,7 +120,7 @@ class GymnasiumWorld:
         return Step(reward, seen, terminated, truncated, success)
 
     def writes(self, spec: TaskSpec) -> bool:
-        ours = (self._observations.specs, self._actions.specs)
+        ours = (self._observations.plain_specs, self._actions.plain_specs)
         return ours == (spec.observations, spec.actions)
 
     def values(self, actions: Arrays) -> Sequence[Any]:

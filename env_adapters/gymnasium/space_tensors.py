@@ -13,7 +13,7 @@ from env_adapters.gymnasium_library import gymnasium
 from reglue.environments.validation import conforming_array, conforming_rows
 from reglue.errors import BadArgument, IllegalAction, NotAnEnvironment, UnknownName, brief
 from reglue.spec import Array, Arrays, Box, Discrete, MultiBinary, MultiDiscrete, TensorSpec
-from reglue.texts import Text, text_row
+from reglue.texts import Text
 
 _KNOWN = "Box, Discrete, MultiBinary, MultiDiscrete, Text, and Dict and Tuple of these"
 
@@ -47,10 +47,9 @@ class Tensors:
             )
 
     @property
-    def texts(self) -> dict[str, Text]:
-        """The texts among the tensors, by name."""
-        leaves = [leaf for leaf in self._leaves if leaf.is_text]
-        return {leaf.tensor.name: _text(leaf.what, leaf.space) for leaf in leaves}
+    def plain_specs(self) -> tuple[TensorSpec, ...]:
+        """The tensors as a TaskSpec has them."""
+        return tuple(spec.plain for spec in self.specs)
 
     def only(self, names: Sequence[str]) -> Tensors:
         """The tensors called `names`, which `arrays` then returns. Raises UsageError for unknown
@@ -170,7 +169,7 @@ class _Leaf:
     dtype: np.dtype[Any]  # the tensor's, as is `shape`; stored here since each step reads them
     shape: tuple[int, ...]
     is_box: bool
-    is_text: bool
+    text: Text | None  # the tensor, if it is one
     start: Array | None  # of a MultiDiscrete that is shifted to 0
     limits: tuple[Any, Any] | None  # of what the space contains; None: they do not say it
 
@@ -178,15 +177,15 @@ class _Leaf:
         """May be `value` itself."""
         if type(value) is np.ndarray and value.dtype == self.dtype and self.start is None:
             return value
-        if self.is_text:
-            return self._encoded(value)
+        if self.text is not None:
+            return self._encoded(self.text, value)
         array = conforming_array(self.what, value, self.dtype)
         return array if self.start is None else array - self.start
 
-    def _encoded(self, text: Any) -> Array:
-        if not self.space.contains(text):
-            raise NotAnEnvironment(self.what, got=brief(text), wanted=f"one of {self.space}")
-        return text_row(text, self.tensor.size)
+    def _encoded(self, text: Text, value: Any) -> Array:
+        if not self.space.contains(value):
+            raise NotAnEnvironment(self.what, got=brief(value), wanted=f"one of {self.space}")
+        return text.encode(value)
 
     def are_legal(self, rows: Array) -> bool:
         """Whether all rows, (rows, *shape), are known to be legal, by one look at them."""
@@ -211,10 +210,8 @@ class _Leaf:
         if self.is_box:
             if array.shape == self.tensor.shape and np.isfinite(array).all():
                 return np.clip(array, space.low, space.high) if clip else array
-        elif self.is_text:
-            text = array.tobytes().rstrip(b"\0").decode(errors="replace")
-            if text in space:
-                return text
+        elif self.text is not None:
+            return self.text.decode(array)
         elif space.contains(array[()]):
             return array[()]
         raise IllegalAction(
@@ -258,7 +255,7 @@ def _leaf(path: tuple[Any, ...], space: Any, name: str) -> _Leaf:
         dtype=tensor.numpy_dtype,
         shape=tensor.shape,
         is_box=isinstance(space, spaces.Box),
-        is_text=isinstance(space, spaces.Text),
+        text=tensor if isinstance(tensor, Text) else None,
         start=space.start
         if isinstance(tensor.domain, MultiDiscrete) and space.start.any()
         else None,
@@ -295,7 +292,7 @@ def _tensor(name: str, space: Any) -> TensorSpec:
         case spaces.MultiBinary():
             domain = MultiBinary()
         case spaces.Text():
-            return TensorSpec(name, "uint8", (_text(name, space).most_bytes,), Box((0,), (255,)))
+            return _text(name, space)
         case _:
             why = _WHY_NOT.get(type(space).__name__, "Reglue has no such domain")
             raise BadArgument(
@@ -312,7 +309,9 @@ def _are_alike(*parts: Array) -> bool:
 def _text(name: str, space: Any) -> Text:
     if "\0" in space.character_set:
         raise BadArgument(f"the {name} space {space} has the character NUL, which ends a text here")
-    return Text(int(space.min_length), int(space.max_length), "".join(space.character_list))
+    characters = "".join(space.character_list)
+    least, most = int(space.min_length), int(space.max_length)
+    return Text(name, most, min_length=least, charset=characters)
 
 
 def _bound(values: Array, none: float) -> tuple[float, ...]:

@@ -26,6 +26,7 @@ from reglue.environments.environment import Earned, Environment
 from reglue.errors import NotAnEnvironment, OutOfOrder, UsageError, brief
 from reglue.messages.environment_messages import Cell, SlotIndex, Slots, index_of
 from reglue.spec import Array, Arrays, TaskSpec
+from reglue.texts import Text
 
 Make = Callable[[int], Any]
 """Makes a VectorEnv of so many slots."""
@@ -77,8 +78,9 @@ class Batch(Environment):
         self.reports_success = self.tells_success
         self._observations = Tensors("observation", env.single_observation_space)
         self._actions = Tensors("action", env.single_action_space)
-        if texts := {**self._observations.texts, **self._actions.texts}:
-            raise UsageError(got=f"texts {list(texts)} in a batch", wanted="arrays of numbers")
+        specs = (*self._observations.specs, *self._actions.specs)
+        if texts := [each.name for each in specs if isinstance(each, Text)]:
+            raise UsageError(got=f"texts {texts} in a batch", wanted="arrays of numbers")
         self._name = _name(env)
 
     @property

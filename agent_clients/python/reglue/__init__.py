@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         TaskSpec,
         TensorSpec,
     )
+    from reglue.texts import Text
     from reglue_bench import Evaluator as Evaluator
     from reglue_bench import Result as Result
     from reglue_bench import evaluate as evaluate
@@ -90,6 +91,7 @@ else:
         "Suite": "reglue.environments.world",
         "TaskSpec": "reglue.spec",
         "TensorSpec": "reglue.spec",
+        "Text": "reglue.texts",
         "TorchPolicy": "reglue.agents.torch_policy",
         "Turn": "reglue.messages.agent_messages",
         "World": "reglue.environments.world",
@@ -151,6 +153,7 @@ __all__ = [
     "Suite",
     "TaskSpec",
     "TensorSpec",
+    "Text",
     "TorchPolicy",
     "Turn",
     "World",

@@ -5,6 +5,7 @@ Pure values over NumPy; the wire form is `proto/reglue/v1/spec.proto`.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -33,6 +34,9 @@ MOST_ELEMENTS = 64 * 1024 * 1024
 
 MOST_EXTRA = 4096
 """Characters of a spec's free text."""
+
+ACTION_TEXTS = "action_texts"
+"""The key of a spec's `extra` for the actions that are texts."""
 
 DTYPES = "bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 float32 float64".split()
 
@@ -154,6 +158,16 @@ class TensorSpec:
         if dtype.kind != "f" and (least == _least(dtype)).all() and (most == _most(dtype)).all():
             return None
         return least, most
+
+    @property
+    def plain(self) -> TensorSpec:
+        """The tensor as agents know it: without what a subclass adds."""
+        return self
+
+    @property
+    def legal_texts(self) -> Mapping[str, Any] | None:
+        """Of a text, what a spec's `extra` says of it."""
+        return None
 
     def low(self) -> npt.NDArray[np.float64]:
         """Lower bounds, shape `shape` (-inf for none)."""
@@ -300,10 +314,13 @@ class TaskSpec:
     continuing: bool = False  # one episode that goes on forever
     rewards_in_evaluation: bool = True  # else NaN while phase is EVALUATE
     slots: int = 1  # S, episodes played at once
-    extra: str = ""  # what else there is to say: EXTRA of RL-Glue's task spec string; see `texts`
+    extra: str = ""  # EXTRA of RL-Glue's string; by default it tells which actions are texts
 
     def __post_init__(self) -> None:
+        if not self.extra:
+            object.__setattr__(self, "extra", _extra_of(self.actions))
         for what, tensors in (("observations", self.observations), ("actions", self.actions)):
+            object.__setattr__(self, what, tuple(tensor.plain for tensor in tensors))
             if len(tensors) > MOST_TENSORS:
                 raise SpecError(got=f"{len(tensors)} {what}", wanted=f"at most {MOST_TENSORS}")
             names = [tensor.name for tensor in tensors]
@@ -324,3 +341,10 @@ class TaskSpec:
     def with_slots(self, slots: int) -> TaskSpec:
         """The same task, played in `slots` slots."""
         return replace(self, slots=slots)
+
+
+def _extra_of(actions: Sequence[TensorSpec]) -> str:
+    """The `extra` that tells which actions are texts; empty if none is, or it is too long."""
+    texts = {tensor.name: tensor.legal_texts for tensor in actions if tensor.legal_texts}
+    extra = json.dumps({ACTION_TEXTS: texts}, ensure_ascii=False)
+    return extra if texts and len(extra) <= MOST_EXTRA else ""

@@ -113,7 +113,7 @@ def test_entries_are_tensors_named_by_their_way_in() -> None:
     specs = {spec.name: spec for spec in Tensors("observation", NESTED).specs}
     assert list(specs) == ["camera/left", "joints/0", "joints/1", "said", "keys"]
     assert specs["joints/1"] == TensorSpec("joints/1", "int64", (), Discrete(4, 1))
-    assert specs["said"] == TensorSpec("said", "uint8", (12,), Box((0,), (255,)))
+    assert specs["said"].plain == TensorSpec("said", "uint8", (12,), Box((0,), (255,)))
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_values_are_the_same_there_and_back(space: Any) -> None:
 
 def test_text_that_the_space_does_not_hold_is_refused() -> None:
     tensors = Tensors("said", spaces.Text(3, charset="ab"))
-    with raises(IllegalAction, "said [97, 98, 122]"):
+    with raises(IllegalAction, "said", "abz"):
         tensors.value({"said": np.frombuffer(b"abz", np.uint8)})
 
 

@@ -300,7 +300,7 @@ GOOD = {"seen": [0, 0]}
         (None, ["step()", None, "reglue.Step"]),
         ((GOOD, 1.0, False, False, {}), ["step()", "reglue.Step"]),
         (Step(1.0, [0, 0], False, False, False), [[0, 0]]),  # type: ignore[arg-type]
-        (Step(1.0, {"sen": [0, 0]}, False, False, False), [["sen"], "'seen'"]),  # type: ignore[dict-item]
+        (Step(1.0, {"sen": [0, 0]}, False, False, False), [["sen"], "'seen'"]),
         (Step("1", GOOD, False, False, False), ["reward", "'1'"]),  # type: ignore[arg-type]
         (Step(None, GOOD, False, False, False), ["reward", None]),  # type: ignore[arg-type]
     ],

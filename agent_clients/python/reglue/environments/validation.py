@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from reglue.environments.world import Step
-from reglue.errors import NotAnEnvironment, brief
+from reglue.errors import BadArgument, NotAnEnvironment, brief
 from reglue.spec import Array, Arrays, Box, TaskSpec, TensorSpec, same_numbers
+from reglue.texts import text_row
 
 log = logging.getLogger("reglue")
 
@@ -139,10 +140,25 @@ def conforming_rows(
 ) -> Array:
     """One tensor of an observation, (*rows, *shape); may be the environment's own array."""
     what, shape = f"observation {tensor.name!r}", (*rows, *tensor.shape)
-    value = conforming_array(what, named[tensor.name], tensor.numpy_dtype)
+    value = conforming_array(what, _encoded(what, named[tensor.name], tensor), tensor.numpy_dtype)
     if value.shape != shape:
         raise NotAnEnvironment(what, got=f"shape {value.shape}", wanted=shape)
     return value
+
+
+def _encoded(what: str, value: Any, tensor: TensorSpec) -> Any:
+    """A text, or a sequence of them, as rows of a tensor of bytes; anything else as it is."""
+    is_one = isinstance(value, str)
+    texts = [value] if is_one else value
+    if not (isinstance(texts, list | tuple) and texts and isinstance(texts[0], str)):
+        return value
+    if tensor.dtype != "uint8" or len(tensor.shape) != 1 or {*map(type, texts)} != {str}:
+        return value
+    try:
+        rows = [text_row(text, tensor.size) for text in texts]
+    except BadArgument as error:
+        raise NotAnEnvironment(what, got=error.got, wanted=error.wanted) from None
+    return rows[0] if is_one else np.stack(rows)
 
 
 def conforming_array(what: str, value: Any, dtype: np.dtype[Any], *, copy: bool = False) -> Array:

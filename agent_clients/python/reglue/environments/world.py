@@ -7,7 +7,7 @@ in the layers above, never in what an agent is sent.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from reglue.messages.environment_messages import Cell
 from reglue.messages.value import value
@@ -19,7 +19,7 @@ class Step:
     """The result of one action."""
 
     reward: float  # for the action just taken, unclipped, task units
-    observation: Arrays  # named arrays, dtype and shape as in the TaskSpec
+    observation: Mapping[str, Any]  # arrays or texts by name, dtype and shape as in the TaskSpec
     terminated: bool  # the task ended: do not bootstrap
     truncated: bool  # time ran out: bootstrap from `observation`
     success: bool  # the task's flag at this step; for the driver alone
@@ -28,7 +28,7 @@ class Step:
 class World(Protocol):
     """One slot's environment: plays one episode after another."""
 
-    def start(self, cell: Cell) -> Arrays:
+    def start(self, cell: Cell) -> Mapping[str, Any]:
         """Begin the cell's episode and return its first observation."""
 
     def step(self, action: Arrays) -> Step:

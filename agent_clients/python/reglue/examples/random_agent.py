@@ -13,7 +13,7 @@ import numpy as np
 from reglue.action_masks import ACTION_MASK, action_mask
 from reglue.agents.episode import AgentEpisode, EpisodeAgent
 from reglue.spec import TaskSpec
-from reglue.texts import action_texts, text_row
+from reglue.texts import action_texts
 
 
 class RandomAgent(EpisodeAgent):
@@ -32,7 +32,8 @@ class RandomAgent(EpisodeAgent):
 
 class _Episode(AgentEpisode):
     def __init__(self, spec: TaskSpec, seed: int) -> None:
-        self._actions, self._texts = spec.actions, action_texts(spec)
+        texts = action_texts(spec)
+        self._actions = [texts.get(tensor.name, tensor) for tensor in spec.actions]
         self._mask = action_mask(spec)
         self._rng = np.random.Generator(np.random.Philox(seed))
 
@@ -40,12 +41,7 @@ class _Episode(AgentEpisode):
         if self._mask is not None:
             shown = observation[ACTION_MASK] if isinstance(observation, dict) else observation
             return {self._mask.action.name: self._mask.sample(shown, self._rng)}
-        return {
-            tensor.name: text_row(self._texts[tensor.name].sample(self._rng), tensor.size)
-            if tensor.name in self._texts
-            else tensor.sample(self._rng)
-            for tensor in self._actions
-        }
+        return {tensor.name: tensor.sample(self._rng) for tensor in self._actions}
 
     def step(self, reward: float, observation: Any) -> dict[str, Any]:
         return self.start(observation)
