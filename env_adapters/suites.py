@@ -26,6 +26,7 @@ _GYMNASIUM = "env_adapters.gymnasium:Gymnasium"
 _GYMNAX = "env_adapters.jax.gymnax_library:gymnax"
 _DM_ENV_RPC = "reglue.bridges.dm_env_rpc.rpc_environment:DmEnvRpc"
 _RL_GLUE = "reglue.bridges.rl_glue.legacy_environment:legacy_suite"
+_OPENENV = "reglue.bridges.openenv.openenv_environment:OpenEnv"
 SCHEDULE = "env_adapters.curricula.suite:Schedule"
 META_WORLD = "env_adapters.metaworld:MetaWorld"
 
@@ -198,6 +199,11 @@ _OWN: Mapping[str, Family] = {
         "gymnax, in JAX, such as CartPole-v1",
         "<id>",
         trusted=(_GYMNAX,),
+    ),
+    "openenv": Family(
+        lambda request: SuiteName(_OPENENV, {"url": request.rest, **request.arguments}),
+        "the environments of an OpenEnv server",
+        "<url>",
     ),
     "dm-env-rpc": Family(
         lambda request: SuiteName(_DM_ENV_RPC, {"address": request.rest, **request.arguments}),

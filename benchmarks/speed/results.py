@@ -16,7 +16,7 @@ from speed.launches import Claim, Section, Series
 
 PACKAGES = (
     *("reglue", "grpcio", "protobuf", "numpy", "metaworld", "mujoco", "gymnasium"),
-    *("rlglue", "dm-env-rpc", "openenv-core"),
+    *("rlglue", "dm-env-rpc", "openenv"),
 )
 _CODEC = "2.02, converted to Python 3"
 

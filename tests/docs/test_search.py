@@ -38,6 +38,7 @@ FIRST = {
     "how-to/troubleshooting.html": ["troubleshooting", "macOS", "Windows", "hangs"],
     "how-to/seeds-and-episodes.html": ["how many seeds"],
     "how-to/dm-env-rpc.html": ["dm_env_rpc"],
+    "how-to/openenv.html": ["openenv"],
     "how-to/replay.html": ["save video", "film"],
     "gallery.html": ["gallery", "behaviour cloning"],
     "tutorials/first-environment.html": ["custom environment", "my own environment"],

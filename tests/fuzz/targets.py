@@ -5,6 +5,7 @@ A target returns, or raises one of ALLOWED: whatever else it raises is a mistake
 
 from __future__ import annotations
 
+import json
 import random
 import socket
 import struct
@@ -20,6 +21,8 @@ import numpy as np
 from google.protobuf.message import DecodeError, Message
 
 from reglue.bridges.dm_env_rpc.tensor_messages import WireTensor, pb, setting_value
+from reglue.bridges.openenv.json_fields import Fields
+from reglue.bridges.openenv.web_socket import json_object
 from reglue.bridges.rl_glue.abstract_types import RowLayout
 from reglue.bridges.rl_glue.legacy_frames import Code, Connection, text_bytes, text_of
 from reglue.errors import ReglueError, TranscriptDamaged
@@ -134,6 +137,33 @@ _SCORE = (
 )
 
 
+_OPENENV = {
+    "type": "object",
+    "$defs": {"Mood": {"enum": ["glad", 7, None]}},
+    "properties": {
+        "x": {"anyOf": [{"type": "number"}, {"type": "null"}]},
+        "grid": {
+            "type": "array",
+            "items": {
+                "type": "array",
+                "items": {"type": "integer", "minimum": -9, "exclusiveMaximum": 10},
+                "minItems": 1,
+                "maxItems": 1,
+            },
+            "minItems": 2,
+            "maxItems": 2,
+        },
+        "mood": {"$ref": "#/$defs/Mood"},
+        "legs": {
+            "type": "array",
+            "prefixItems": [{"type": "boolean"}, {"type": "string", "maxLength": 3}],
+            "minItems": 2,
+            "maxItems": 2,
+        },
+    },
+}
+
+
 def _transcript_bytes() -> bytes:
     draft, chain = BytesIO(), first_chain()
     draft.write(MAGIC)
@@ -186,6 +216,20 @@ def _frames(data: bytes) -> None:
                 pass
         with suppress(UnixSocketEnded):
             unix_socket.receive(0.0)
+
+
+def _openenv_schemas(data: bytes) -> None:
+    """As an OpenEnv server publishes them."""
+    for kind in ("action", "observation"):
+        Fields(kind, json_object("schemas", data).get(kind), {}, ())
+
+
+def _openenv_answer(data: bytes) -> None:
+    """What an OpenEnv server says is to be seen."""
+    fields = Fields("observation", _OPENENV, {}, ())
+    columns = {spec.name: spec.empty(1) for spec in fields.specs}
+    fields.read(json_object("an answer", data), columns, 0)
+    fields.write(columns, 0)
 
 
 def _legacy_frames(data: bytes) -> None:
@@ -324,6 +368,17 @@ TARGETS: Mapping[str, Target] = {
         ),
     ),
     "frames": Target(_frames, (b"\x02\0\0\0hi\x00\0\0\0", b"\xff\x03\0\0" + b"x" * 1023)),
+    "openenv_schemas": Target(
+        _openenv_schemas,
+        (json.dumps({"action": _OPENENV, "observation": _OPENENV}).encode(),),
+    ),
+    "openenv_answer": Target(
+        _openenv_answer,
+        (
+            b'{"x": 1.5, "grid": [[1], [-2]], "mood": "glad", "legs": [true, "a"]}',
+            b'{"x": null, "grid": [[0], [9]], "mood": 7, "legs": [false, "\xc3\xa4bc"]}',
+        ),
+    ),
     "legacy_frames": Target(
         _legacy_frames,
         (

@@ -22,6 +22,8 @@ pytestmark = pytest.mark.slow
         ("vector_env_contender", ("sync", "3"), 60),
         ("dm_env_rpc", (), 20),
         ("dm_env_rpc", ("bridged", "3"), 60),
+        ("openenv_turns", (), 20),
+        ("openenv_turns", ("bridged", "3"), 60),
         ("stepped_contender", ("light", "socket", "3"), 60),
         ("stepped_contender", ("light", "here", "3"), 60),
         ("stepped_contender", ("CartPole-v1", "socket", "3"), 60),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from reglue.spec import Box, Discrete, MultiBinary, MultiDiscrete, TensorSpec
+from reglue.spec import Array, Box, Discrete, MultiBinary, MultiDiscrete, TensorSpec
 
 
 def space_of(tensors: Sequence[TensorSpec]) -> Any:
@@ -21,10 +21,7 @@ def _space_of(tensor: TensorSpec) -> Any:
     dtype = tensor.numpy_dtype
     match tensor.domain:
         case Box():
-            low, high = (np.asarray(each) for each in (tensor.low(), tensor.high()))
-            if dtype.kind in "ui":
-                least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
-                low, high = np.clip(low, least, most), np.clip(high, least, most)
+            low, high = tensor.bounds() if dtype.kind == "f" else _integer_bounds(tensor)
             return spaces.Box(low.astype(dtype), high.astype(dtype), tensor.shape, dtype)
         case Discrete(n, start) if tensor.shape == ():
             return spaces.Discrete(n, start=start, dtype=dtype)
@@ -35,3 +32,12 @@ def _space_of(tensor: TensorSpec) -> Any:
             return spaces.MultiDiscrete(np.reshape(n, tensor.shape), dtype)
         case MultiBinary():
             return spaces.MultiBinary(tensor.shape)
+
+
+def _integer_bounds(tensor: TensorSpec) -> tuple[Array, Array]:
+    """The bounds of a Box of integers or booleans in its dtype, exact: no float holds int64's."""
+    dtype = tensor.numpy_dtype
+    ends = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    limits = tensor.limits or tuple(np.array(end, dtype) for end in ends)
+    low, high = (np.broadcast_to(limit, tensor.shape) for limit in limits)
+    return low, high

@@ -1,4 +1,6 @@
-"""OpenEnv: the light environment is served over its WebSocket, and its generic client steps it."""
+"""OpenEnv: the light environment is served over its WebSocket, and its generic client steps it, or
+`make_vec` through our bridge in so many slots.
+"""
 
 from __future__ import annotations
 
@@ -6,28 +8,31 @@ import socket
 import sys
 import threading
 import time
-from typing import Any
+from typing import Annotated, Any
 
 import uvicorn
 from openenv.core.env_server.http_server import create_fastapi_app
 from openenv.core.env_server.interfaces import Environment
 from openenv.core.env_server.types import Action, Observation, State
 from openenv.core.generic_client import GenericEnvClient
+from pydantic import Field
 
+from reglue.gymnasium import make_vec
+from speed.contenders.stepped_contender import steps_of
 from speed.launches import Helper, serve
-from speed.light import Light
+from speed.light import NUMBERS, Light
 
 
 class Move(Action):  # type: ignore[misc]
     """An action."""
 
-    action: int
+    action: Annotated[int, Field(ge=0, lt=2)]
 
 
 class Seen(Observation):  # type: ignore[misc]
     """An observation."""
 
-    numbers: list[float]
+    numbers: Annotated[list[float], Field(min_length=NUMBERS, max_length=NUMBERS)]
 
 
 class Served(Environment):  # type: ignore[misc]
@@ -63,6 +68,12 @@ def main() -> None:
         serve(lambda steps: _measure(client, steps))
 
 
+def bridged(slots: int) -> None:
+    """Our client."""
+    with Helper("openenv_turns", "serve") as helper:
+        steps_of(make_vec(f"openenv:{helper.line()}", slots))
+
+
 def _measure(client: Any, steps: int) -> dict[str, float]:
     client.reset()
     began = time.perf_counter()
@@ -73,7 +84,7 @@ def _measure(client: Any, steps: int) -> dict[str, float]:
 
 def serve_environment() -> None:
     """The server, until its input ends."""
-    app = create_fastapi_app(Served, Move, Seen)
+    app = create_fastapi_app(Served, Move, Seen, max_concurrent_envs=64)
     server = uvicorn.Server(uvicorn.Config(app, log_level="error"))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
@@ -88,4 +99,10 @@ def serve_environment() -> None:
 
 
 if __name__ == "__main__":
-    serve_environment() if sys.argv[1:] else main()
+    match sys.argv[1:]:
+        case []:
+            main()
+        case ["bridged", slots]:
+            bridged(int(slots))
+        case ["serve"]:
+            serve_environment()

@@ -27,6 +27,7 @@ LEGACY, LEGACY_MANY = "RL-Glue 3 agent behind our bridge", "RL-Glue 3 agents beh
 LEGACY_COST, LEGACY_MANY_COST = f"{LEGACY}: cost", f"{LEGACY_MANY}: cost"
 CODEC_ALONE_COST = f"{CODEC_ALONE}: cost"
 BRIDGED, BRIDGED_MANY = "dm_env_rpc by our bridge", "dm_env_rpc by our bridge, 8 slots"
+OPENENV_BRIDGED, OPENENV_BRIDGED_MANY = "OpenEnv by our bridge", "OpenEnv by our bridge, 8 slots"
 DM, PLAIN, RAW, OPENENV = "dm_env_rpc", "plain gRPC stream", "raw Unix socket", "OpenEnv"
 
 PROGRAMS = (
@@ -71,6 +72,8 @@ PROGRAMS = (
     Program(PLAIN, "plain_transports", ("stream",), 2000),
     Program(RAW, "plain_transports", ("socket",), 20_000),
     Program(OPENENV, "openenv_turns", (), 1000),
+    Program(OPENENV_BRIDGED, "openenv_turns", ("bridged", "1"), 1000),
+    Program(OPENENV_BRIDGED_MANY, "openenv_turns", ("bridged", "8"), 500),
 )
 
 CLAIMS = (
@@ -187,6 +190,20 @@ CLAIMS = (
     Claim("RL_episode, beside a raw Unix socket", PLAYED, RAW, is_peer=True),
     Claim("RL_step over a Unix socket, beside a plain gRPC stream", OURS, PLAIN, is_peer=True),
     Claim("RL_step, beside OpenEnv", OURS, OPENENV, is_peer=True, means="that is a WebSocket"),
+    Claim(
+        "OpenEnv through our bridge and make_vec, beside its own client",
+        OPENENV_BRIDGED,
+        OPENENV,
+        is_peer=True,
+        means="the same server",
+    ),
+    Claim(
+        "OpenEnv in 8 slots, beside its own client in one",
+        OPENENV_BRIDGED_MANY,
+        OPENENV,
+        is_peer=True,
+        means="an environment for each slot",
+    ),
 )
 
 

@@ -1,0 +1,1 @@
+"""OpenEnv: servers of typed actions as environments."""
