@@ -1,13 +1,10 @@
-"""A dm_env_rpc server as an environment: a world of its own, and a stream, for each slot.
-
-In a turn the requests of all slots are sent before the first answer is awaited.
-"""
+"""A dm_env_rpc server as an environment: a world of its own, and a stream, for each slot."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -22,25 +19,10 @@ from reglue.bridges.dm_env_rpc.tensor_messages import (
     settings_of,
 )
 from reglue.bridges.dm_env_rpc.world_stream import AnswerWatch, WorldStream
-from reglue.environments.environment import Environment
-from reglue.errors import (
-    BadArgument,
-    BadReply,
-    EnvironmentFault,
-    EnvironmentLost,
-    UsageError,
-    brief,
-    printable,
-)
-from reglue.messages.environment_messages import Cell, Play, Played
-from reglue.rng import Rng
+from reglue.bridges.remote_worlds import RemoteWorlds, Talk, Wait
+from reglue.errors import BadArgument, EnvironmentFault, UsageError, brief
+from reglue.messages.environment_messages import Cell, Played
 from reglue.spec import Arrays, Box, TaskSpec, TensorSpec
-
-Talk: TypeAlias = Generator[Sequence[Any], Any, None]
-"""A slot's exchange with the server: yields requests, and is sent their answers.
-
-Raises EnvironmentFault.
-"""
 
 SEEDED = ("reset", "create")
 
@@ -50,14 +32,12 @@ _OPTIONS = [
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 1000),
 ]
-_FAREWELL_S = 1.0
-_SEEDS = 2**31  # what an int32 holds, and NumPy's RandomState takes
 _RUNNING, _TERMINATED, _INTERRUPTED = (
     pb.EnvironmentStateType.Value(name) for name in ("RUNNING", "TERMINATED", "INTERRUPTED")
 )
 
 
-class DmEnvRpc(Environment):
+class DmEnvRpc(RemoteWorlds):
     """The worlds of a dm_env_rpc server.
 
     The observation `reward` is the reward; without one, rewards are 0. `discount` is omitted.
@@ -65,10 +45,6 @@ class DmEnvRpc(Environment):
     server takes a seed for each episode as a setting. It raises EnvironmentLost if a server that
     has answered before answers nothing on a new connection.
     """
-
-    whole_turns = False
-    separate_slots = True
-    tells_success = False
 
     def __init__(
         self,
@@ -95,17 +71,13 @@ class DmEnvRpc(Environment):
         """
         if seed_at not in SEEDED:
             raise BadArgument(got=f"seed_at {seed_at!r}", wanted=" or ".join(SEEDED))
-        timeout: object = answer_timeout_s
-        if not (isinstance(timeout, int | float) and 0 < timeout < math.inf):
-            got = f"answer_timeout_s {brief(answer_timeout_s)}"
-            raise BadArgument(got=got, wanted="seconds, more than 0")
-        self._address, self._timeout_s = address, float(answer_timeout_s)
+        super().__init__(f"the dm_env_rpc server at {address}", answer_timeout_s)
+        self._address = address
         self._seed_setting, self._seed_at = seed_setting, seed_at
         self._create = settings_of("the setting", settings)
         self._join = settings_of("the setting of join_settings", join_settings or {})
         self._reset = settings_of("the setting of reset_settings", reset_settings or {})
         self.repeatable = bool(seed_setting)
-        self._streams: dict[int, WorldStream] = {}
         self._specs: Any = None  # the first that the server sent
         self._close: Callable[[], None] = lambda: None
 
@@ -128,57 +100,31 @@ class DmEnvRpc(Environment):
 
         self._close = close
         try:
-            talks = {slot: self._joining(slot) for slot in range(slots)}
-            if faults := self._talk(talks, self._timeout_s):
-                more = "; it may serve fewer connections at once than slots" * (slots > 1)
-                raise EnvironmentFault(f"{faults[min(faults)]}{more}")
+            self._join_all(slots)
+        except EnvironmentFault as error:
+            self.env_cleanup()
+            more = "; it may serve fewer connections at once than slots" * (slots > 1)
+            raise EnvironmentFault(f"{error}{more}") from None
         except BaseException:
             self.env_cleanup()
             raise
         return self._task
 
-    def play(self, play: Play) -> Played:
-        """Send the requests of all slots, then receive the answers."""
-        answer = Played.blank(self.spec, play, is_fresh=True)
-        slots = [*play.slots.tolist(), *play.starts]
-        talks = {
-            slot: self._starting(slot, play.starts[slot], row, answer)
-            if slot in play.starts
-            else self._stepping(row, play.actions, answer)
-            for row, slot in enumerate(slots)
-        }
-        faults = self._talk(talks, self._timeout_s)
-        for row, slot in enumerate(slots):
-            if slot in faults:
-                for values in answer.observations.values():
-                    values[row] = 0
-        domains = self._domains
-        faults |= domains.mistakes(answer.observations, slots, faults)
-        return Played(
-            answer.rewards,
-            answer.observations,
-            answer.terminated,
-            answer.truncated,
-            answer.success,
-            faults,
-            outside=domains.outside_last,
-            is_fresh=True,
-        )
-
     def env_cleanup(self) -> None:
         """Leave and destroy the worlds that answer."""
         close, self._close = self._close, lambda: None
         try:
-            in_step = {slot: each for slot, each in self._streams.items() if not each.owed}
-            self._talk(
-                {slot: self._leaving(each) for slot, each in in_step.items()},
-                min(self._timeout_s, _FAREWELL_S),
-            )
+            self._leave_all()
         finally:
-            for stream in self._streams.values():
-                stream.close()
-            self._streams.clear()
             close()
+
+    def _open(self, slot: int) -> WorldStream:
+        answers_before = self._specs is not None
+        return WorldStream(self._open_stream, self._watch, is_patient=answers_before)
+
+    def _wait(self, timeout_s: float) -> Wait:
+        self._watch.begin(timeout_s)
+        return super()._wait(timeout_s)
 
     # The exchanges of one slot.
 
@@ -194,11 +140,11 @@ class DmEnvRpc(Environment):
         self._check_specs(joined.specs)
 
     def _starting(self, slot: int, cell: Cell, row: int, answer: Played) -> Talk:
-        drawn = cell.seed if cell.seeds_reset else Rng(cell.seed, cell.repeat).below(_SEEDS)
-        seed = settings_of("the seed", {self._seed_setting: drawn} if self._seed_setting else {})
+        drawn = {self._seed_setting: self._seed(cell)} if self._seed_setting else {}
+        seed = settings_of("the seed", drawn)
         stream, in_reset = self._stream(slot), seed if self._seed_at == "reset" else {}
         if stream.has_failed or (seed and not in_reset):
-            yield from self._leaving(stream)
+            yield from self._leaving(slot)
         if not stream.world:
             yield from self._joining(slot, seed if not in_reset else None)
         begun, step = yield [
@@ -210,7 +156,7 @@ class DmEnvRpc(Environment):
         if step.state != _RUNNING:
             raise EnvironmentFault(got=_state(step.state), wanted="RUNNING after a reset")
 
-    def _stepping(self, row: int, actions: Arrays, answer: Played) -> Talk:
+    def _stepping(self, slot: int, row: int, actions: Arrays, answer: Played) -> Talk:
         request = pb.StepRequest(requested_observations=self._uids)
         for each in self._actions:
             each.write(request.actions[each.uid], actions[each.spec.name][row])
@@ -227,8 +173,9 @@ class DmEnvRpc(Environment):
         answer.terminated[row] = step.state == _TERMINATED
         answer.truncated[row] = step.state == _INTERRUPTED
 
-    def _leaving(self, stream: WorldStream) -> Talk:
-        """Leave the stream's world, if it has one, and destroy it."""
+    def _leaving(self, slot: int) -> Talk:
+        """Leave the slot's world, if it has one, and destroy it."""
+        stream = self._stream(slot)
         name, stream.world = stream.world, ""
         if name:
             yield [pb.LeaveWorldRequest(), pb.DestroyWorldRequest(world_name=name)]
@@ -272,56 +219,6 @@ class DmEnvRpc(Environment):
         if specs != self._specs:
             got = f"other specs than before: {_difference(specs, self._specs)}"
             raise EnvironmentFault(got=got, wanted="the same in every world")
-
-    # Streams.
-
-    def _talk(self, talks: Mapping[int, Talk], timeout_s: float) -> dict[int, str]:
-        """Carry out these exchanges side by side. Returns the faults, by slot.
-
-        Raises EnvironmentLost.
-        """
-        faults: dict[int, str] = {}
-        answers: dict[int, Sequence[Any] | None] = dict.fromkeys(talks)
-        while answers:
-            asked = {}
-            for slot, received in answers.items():
-                try:
-                    asked[slot] = talks[slot].send(received)
-                except StopIteration:
-                    continue
-                except (EnvironmentFault, BadReply) as error:
-                    faults[slot] = self._failed(slot, error)
-                else:
-                    self._stream(slot).send(asked[slot])
-            answers = {}
-            self._watch.begin(timeout_s)
-            for slot, requests in asked.items():
-                try:
-                    answers[slot] = self._stream(slot).receive(requests, self._watch)
-                except EnvironmentLost as error:
-                    raise EnvironmentLost(self._words(slot, error)) from None
-                except EnvironmentFault as error:
-                    faults[slot] = self._failed(slot, error)
-        return faults
-
-    def _stream(self, slot: int) -> WorldStream:
-        if slot not in self._streams:
-            answers_before = self._specs is not None
-            self._streams[slot] = WorldStream(self._open_stream, is_patient=answers_before)
-        return self._streams[slot]
-
-    def _failed(self, slot: int, error: Exception) -> str:
-        """Give up the slot's world, as its later episodes could be wrong. Returns the fault."""
-        stream = self._stream(slot)
-        if stream.owed or stream.has_failed or not stream.world:
-            self._streams.pop(slot).close()
-        else:
-            stream.has_failed = True
-        return self._words(slot, error)
-
-    def _words(self, slot: int, error: Exception) -> str:
-        """The error, with the server and the slot."""
-        return printable(f"the dm_env_rpc server at {self._address}, slot {slot}: {error}"[:4096])
 
 
 def _difference(specs: Any, before: Any) -> str:

@@ -10,6 +10,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from reglue.bridges.dm_env_rpc.tensor_messages import grpc, pb
+from reglue.bridges.remote_worlds import Wait
 from reglue.errors import EnvironmentFault, EnvironmentLost, EnvironmentTimeout
 
 _LOOK_S = 0.1  # how often a wait is compared with its deadline
@@ -18,30 +19,33 @@ _LOOK_S = 0.1  # how often a wait is compared with its deadline
 class WorldStream:
     """A connection to the server, which is joined to at most one world."""
 
-    def __init__(self, open_stream: Callable[..., Any], *, is_patient: bool) -> None:
+    def __init__(
+        self, open_stream: Callable[..., Any], watch: AnswerWatch, *, is_patient: bool
+    ) -> None:
         """`is_patient`: wait for a server that cannot be reached, until the first answer is late:
         then `receive` raises EnvironmentLost.
         """
         self.world = ""  # its name; empty: none was created
         self.has_failed = False  # the world is to be replaced
         self.owed = 0  # answers
+        self._watch = watch
         self._is_patient = is_patient  # until the first answer
         self._requests: SimpleQueue[Any] = SimpleQueue()
         requests: Iterator[Any] = iter(self._requests.get, None)
         self._answers = open_stream(requests, wait_for_ready=is_patient)
         self.cancel: Callable[[], object] = self._answers.cancel
 
-    def send(self, requests: Sequence[Any]) -> None:
+    def send(self, requests: Sequence[Any], wait: Wait) -> None:
         """Send requests: messages of dm_env_rpc."""
         for request in requests:
             self.owed += 1
             self._requests.put(pb.EnvironmentRequest(**{kind_of(request): request}))
 
-    def receive(self, requests: Sequence[Any], watch: AnswerWatch) -> list[Any]:
+    def receive(self, requests: Sequence[Any], wait: Wait) -> list[Any]:
         """The answers to `requests`, which were sent. Raises EnvironmentFault."""
         answers, refusal = [], None
         for request in requests:
-            answer, kind = self._next(watch), kind_of(request)
+            answer, kind = self._next(self._watch), kind_of(request)
             self.owed -= 1
             got = answer.WhichOneof("payload")
             if got == "error":
