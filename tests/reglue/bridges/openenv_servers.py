@@ -6,6 +6,8 @@ import json
 import math
 import random
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -13,8 +15,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from http import HTTPStatus
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import openenv.cli.templates
 import uvicorn
 from fastmcp import FastMCP
 from openenv.core.env_server.http_server import create_fastapi_app
@@ -164,6 +168,29 @@ def served(app: Any) -> Iterator[str]:
         finally:
             server.should_exit = True
             thread.join(30)
+
+
+@contextmanager
+def example(folder: Path) -> Iterator[str]:
+    """The URL of the package's example, until the block ends."""
+    (template,) = Path(openenv.cli.templates.__path__[0]).glob("openenv_env")
+    names = {"__ENV_NAME__": "echo", "__ENV_CLASS_NAME__": "Echo", "__ENV_TITLE_NAME__": "Echo"}
+    for path in template.rglob("*.py"):
+        text, name = path.read_text(), str(path.relative_to(template))
+        for placeholder, value in names.items():
+            text, name = text.replace(placeholder, value), name.replace(placeholder, value)
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    words = [sys.executable, "-m", "uvicorn", "server.app:app", "--port", "0"]
+    with subprocess.Popen(words, cwd=folder, stderr=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stderr is not None
+            lines = iter(server.stderr.readline, "")
+            running = next(line for line in lines if "running on" in line)
+            yield running.split("running on ")[1].split()[0]
+        finally:
+            server.terminate()
+            server.communicate(timeout=30)
 
 
 # One that misbehaves.

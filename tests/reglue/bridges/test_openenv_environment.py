@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import openenv.cli.templates
 import pytest
 from openenv.core.generic_client import GenericEnvClient
 
@@ -36,6 +35,7 @@ from tests.reglue.bridges.openenv_servers import (
     Tools,
     app_of,
     bent,
+    example,
     served,
 )
 
@@ -204,29 +204,6 @@ def test_their_own_example_is_played(tmp_path: Path) -> None:
         assert done.returncode != 0
         assert "1 environments at once" in done.stderr.replace("\n", " ")
         assert "max_concurrent_envs" in done.stderr
-
-
-@contextmanager
-def example(folder: Path) -> Iterator[str]:
-    """The URL of the package's example, until the block ends."""
-    (template,) = Path(openenv.cli.templates.__path__[0]).glob("openenv_env")
-    names = {"__ENV_NAME__": "echo", "__ENV_CLASS_NAME__": "Echo", "__ENV_TITLE_NAME__": "Echo"}
-    for path in template.rglob("*.py"):
-        text, name = path.read_text(), str(path.relative_to(template))
-        for placeholder, value in names.items():
-            text, name = text.replace(placeholder, value), name.replace(placeholder, value)
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
-    words = [sys.executable, "-m", "uvicorn", "server.app:app", "--port", "0"]
-    with subprocess.Popen(words, cwd=folder, stderr=subprocess.PIPE, text=True) as server:
-        try:
-            assert server.stderr is not None
-            lines = iter(server.stderr.readline, "")
-            running = next(line for line in lines if "running on" in line)
-            yield running.split("running on ")[1].split()[0]
-        finally:
-            server.terminate()
-            server.communicate(timeout=30)
 
 
 # Servers that fail.

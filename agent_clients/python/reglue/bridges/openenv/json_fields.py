@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -67,7 +68,10 @@ class Fields:
         reader = _Reader(kind)
         self._root = reader.object((), patched(properties, changes))
         if reader.mistakes:
-            raise joined(reader.mistakes[:_MOST_MISTAKES])
+            some = list(reader.mistakes.values())[:_MOST_MISTAKES]
+            omitted = json.dumps(dict.fromkeys(list(reader.mistakes)[:_MOST_MISTAKES]))
+            hint = f"the argument {kind} changes schemas, or omits properties: {omitted}"
+            raise UsageError(f"the {kind}'s {joined(some).args[0]}; {hint}")
         self.specs = tuple(reader.specs)
 
     def read(self, value: Any, columns: Arrays, row: int) -> None:
@@ -206,7 +210,7 @@ class _Reader:
 
     def __init__(self, kind: str) -> None:
         self.specs: list[TensorSpec] = []
-        self.mistakes: list[UsageError] = []
+        self.mistakes: dict[str, UsageError] = {}  # by property
         self._kind = kind
 
     def object(self, path: Sequence[str], properties: Mapping[str, Any]) -> _Object:
@@ -218,7 +222,7 @@ class _Reader:
             except UsageError as error:
                 if path:
                     raise
-                self.mistakes.append(self._mistake(name, error))
+                self.mistakes[name] = error
         return _Object("/".join(path), fields)
 
     def _field(self, path: Sequence[str], schema: Schema) -> _Field:
@@ -285,10 +289,6 @@ class _Reader:
             got = "an integer without both bounds, of which most are no actions"
             raise UsageError(name, got=got, wanted="minimum and maximum")
         return _box(low, high)
-
-    def _mistake(self, name: str, error: UsageError) -> UsageError:
-        hint = f"the argument {self._kind} changes its schema, or omits it: {{{name!r}: null}}"
-        return UsageError(f"the {self._kind}'s {error.args[0]}; {hint}")
 
 
 def _row(name: str, schema: Schema) -> tuple[tuple[int, ...], Schema]:

@@ -201,7 +201,8 @@ def _connected(url: str, wait: Wait) -> Iterator[ClientConnection]:
         except (OSError, InvalidHandshake) as error:
             raise EnvironmentFault(f"no connection: {error_text(error)}") from None
         seconds = struct.pack("ll", max(1, int(wait.timeout_s)), 0)
-        connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, seconds)
+        with suppress(OSError):  # it has ended already, as `receive` will tell
+            connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, seconds)
         yield connection
 
 
