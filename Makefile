@@ -306,10 +306,10 @@ clean: ## remove all that the other targets made, except runs/
 	touch $@
 
 # Python compiles a module when it is first imported: a fifth of these 20,000 are.
-.venv/dev-is-installed: .venv/is-installed benchmarks/speed/old_codec.py .ci/openenv-requirements.txt
+.venv/dev-is-installed: .venv/is-installed benchmarks/speed/old_codec.py tests/openenv-requirements.txt
 	$(BIN)/python -m pip install --no-compile -c constraints.txt \
 		-e '.[server,metaworld,gymnasium,robotics,atari,dm-control,jax,video,pandas,parquet,tensorboard,wandb,mlflow,datasets,ray,competition,dm-env-rpc,openenv,reflection,docs,dev]'
-	$(BIN)/python -m pip install --no-compile --no-deps -r .ci/openenv-requirements.txt
+	$(BIN)/python -m pip install --no-compile --no-deps -r tests/openenv-requirements.txt
 	$(BIN)/python benchmarks/speed/old_codec.py
 	touch $@
 
@@ -319,11 +319,11 @@ clean: ## remove all that the other targets made, except runs/
 	touch $@
 
 .venv-speed/is-installed: pyproject.toml constraints.txt benchmarks/speed/requirements.txt \
-		benchmarks/speed/old_codec.py .ci/openenv-requirements.txt
+		benchmarks/speed/old_codec.py tests/openenv-requirements.txt
 	.ci/venv $(PYTHON) .venv-speed
 	.venv-speed/bin/python -m pip install -c constraints.txt \
 		-e '.[server,metaworld,gymnasium,jax,atari,ray,competition,dm-env-rpc,openenv]' -r benchmarks/speed/requirements.txt
-	.venv-speed/bin/python -m pip install --no-deps -r .ci/openenv-requirements.txt
+	.venv-speed/bin/python -m pip install --no-deps -r tests/openenv-requirements.txt
 	.venv-speed/bin/python benchmarks/speed/old_codec.py
 	touch $@
 
