@@ -19,7 +19,7 @@ from reglue.bridges.dm_env_rpc.tensor_messages import (
     settings_of,
 )
 from reglue.bridges.dm_env_rpc.world_stream import AnswerWatch, WorldStream
-from reglue.bridges.remote_worlds import RemoteWorlds, Talk, Wait
+from reglue.bridges.server_worlds import ServerWorlds, Talk, Wait
 from reglue.errors import BadArgument, EnvironmentFault, UsageError, brief
 from reglue.messages.environment_messages import Cell, Played
 from reglue.spec import Arrays, Box, TaskSpec, TensorSpec
@@ -37,7 +37,7 @@ _RUNNING, _TERMINATED, _INTERRUPTED = (
 )
 
 
-class DmEnvRpc(RemoteWorlds):
+class DmEnvRpc(ServerWorlds):
     """The worlds of a dm_env_rpc server.
 
     The observation `reward` is the reward; without one, rewards are 0. `discount` is omitted.

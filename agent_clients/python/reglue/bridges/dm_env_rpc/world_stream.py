@@ -10,7 +10,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from reglue.bridges.dm_env_rpc.tensor_messages import grpc, pb
-from reglue.bridges.remote_worlds import Wait
+from reglue.bridges.server_worlds import Wait
 from reglue.errors import EnvironmentFault, EnvironmentLost, EnvironmentTimeout
 
 _LOOK_S = 0.1  # how often a wait is compared with its deadline

@@ -8,7 +8,7 @@ from typing import Any
 
 from reglue.bridges.openenv.json_fields import Fields
 from reglue.bridges.openenv.web_socket import Server, SocketStream
-from reglue.bridges.remote_worlds import RemoteWorlds, Talk
+from reglue.bridges.server_worlds import ServerWorlds, Talk
 from reglue.environments.validation import say_unknown_names
 from reglue.errors import BadArgument, EnvironmentFault, UsageError, brief
 from reglue.messages.environment_messages import Cell, Played
@@ -19,7 +19,7 @@ _OF_OBSERVATIONS = ("metadata", "done", "reward")
 _TOOLS = ("call_tool", "list_tools")  # the type of an action that is an MCP call
 
 
-class OpenEnv(RemoteWorlds):
+class OpenEnv(ServerWorlds):
     """The environments of an OpenEnv server.
 
     The properties of its actions and observations are tensors. `done` ends an episode; nothing

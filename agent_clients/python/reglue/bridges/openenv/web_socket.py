@@ -15,7 +15,7 @@ from threading import Timer
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
-from reglue.bridges.remote_worlds import Wait
+from reglue.bridges.server_worlds import Wait
 from reglue.errors import (
     BadArgument,
     EnvironmentFault,

@@ -12,7 +12,15 @@ from collections.abc import Generator, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
 from reglue.environments.environment import Environment
-from reglue.errors import BadArgument, BadReply, EnvironmentFault, IllegalAction, brief, printable
+from reglue.errors import (
+    BadArgument,
+    BadReply,
+    EnvironmentFault,
+    EnvironmentLost,
+    IllegalAction,
+    brief,
+    printable,
+)
 from reglue.messages.environment_messages import Cell, Play, Played
 from reglue.rng import Rng
 from reglue.spec import Arrays
@@ -59,7 +67,7 @@ class Stream(Protocol):
         """End the connection."""
 
 
-class RemoteWorlds(Environment):
+class ServerWorlds(Environment):
     """Derive from it, and say what is said about a slot that joins, starts, steps and leaves."""
 
     whole_turns = False
@@ -157,7 +165,7 @@ class RemoteWorlds(Environment):
     def _talk(
         self, talks: Mapping[int, Talk], timeout_s: float
     ) -> dict[int, EnvironmentFault | IllegalAction]:
-        """Go through these talks side by side; the errors by slot."""
+        """Go through these talks side by side; the errors by slot. Raises EnvironmentLost."""
         errors: dict[int, EnvironmentFault | IllegalAction] = {}
         answers: dict[int, Sequence[Any] | None] = dict.fromkeys(talks)
         while answers:
@@ -171,10 +179,12 @@ class RemoteWorlds(Environment):
                     continue
                 except (EnvironmentFault, IllegalAction, BadReply) as error:
                     errors[slot] = self._failed(slot, error)
-            answers = {}
+            answers, wait = {}, self._wait(timeout_s)  # after connections are made
             for slot, requests in asked.items():
                 try:
                     answers[slot] = self._stream(slot).receive(requests, wait)
+                except EnvironmentLost as error:
+                    raise EnvironmentLost(self._words(slot, error)) from None
                 except (EnvironmentFault, IllegalAction) as error:
                     errors[slot] = self._failed(slot, error)
         return errors
@@ -188,8 +198,7 @@ class RemoteWorlds(Environment):
         """The error that names the server. A world that failed is let go, as its later episodes
         could be wrong.
         """
-        words = f"{self._server}, slot {slot}: {error}"
-        what = printable(words[:_MOST_CHARACTERS])
+        what = self._words(slot, error)
         if isinstance(error, IllegalAction):
             return IllegalAction(what)
         stream = self._streams.get(slot)
@@ -198,3 +207,7 @@ class RemoteWorlds(Environment):
         elif stream is not None:
             stream.has_failed = True
         return EnvironmentFault(what)
+
+    def _words(self, slot: int, error: Exception) -> str:
+        """The error, with the server and the slot."""
+        return printable(f"{self._server}, slot {slot}: {error}"[:_MOST_CHARACTERS])
