@@ -315,6 +315,7 @@ class BentServer:
     ended: threading.Event = field(default_factory=threading.Event)
     count: int = 0
     closed: int = 0  # by a `close` message
+    connections: list[ServerConnection] = field(default_factory=list)
 
     def answer_http(self, connection: ServerConnection, request: Any) -> Any:
         """The schemas."""
@@ -325,6 +326,7 @@ class BentServer:
     def play(self, connection: ServerConnection) -> None:
         """Answer one message after another."""
         self.count += 1
+        self.connections.append(connection)
         fails, ticks = self.fails if self.count in self.failing else "", 0
         try:
             for text in connection:
@@ -369,10 +371,10 @@ class BentServer:
 
 
 @contextmanager
-def bent(server: BentServer) -> Iterator[str]:
-    """Its URL, until the block ends."""
+def bent(server: BentServer, *, at: int = 0) -> Iterator[str]:
+    """Its URL, until the block ends; `at` is its port."""
     with serve(
-        server.play, "127.0.0.1", 0, process_request=server.answer_http, max_size=2**20
+        server.play, "127.0.0.1", at, process_request=server.answer_http, max_size=2**20
     ) as listening:
         thread = threading.Thread(target=listening.serve_forever)
         thread.start()
@@ -381,6 +383,8 @@ def bent(server: BentServer) -> Iterator[str]:
         finally:
             server.ended.set()
             listening.shutdown()
+            for connection in server.connections:  # before version 17 they stay open
+                connection.close()
             thread.join(30)
 
 

@@ -11,6 +11,7 @@ from contextlib import closing, contextmanager
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from openenv.core.generic_client import GenericEnvClient
 import reglue
 from env_adapters.suites import suite_name
 from reglue.bridges.openenv.openenv_environment import OpenEnv
-from reglue.errors import BadArgument, EnvironmentFault, UsageError
+from reglue.errors import BadArgument, EnvironmentFault, EnvironmentLost, UsageError
 from reglue.messages.agent_messages import Phase
 from reglue.messages.environment_messages import Cell, Play, Played
 from reglue.spec import Array, Discrete, TensorSpec
@@ -286,15 +287,37 @@ def test_an_action_that_the_server_refuses_or_that_is_no_text_is_the_agents_erro
         assert step(played, 0, 1).faults == {}, "nothing changed"
 
 
-def test_a_server_that_stays_away_fails_every_start_at_once() -> None:
+def test_a_server_that_stays_away_is_lost() -> None:
     with nothing_left():
         with bent(BentServer()) as url:
-            environment = OpenEnv(url)
+            environment = OpenEnv(url, answer_timeout_s=1)
             environment.spec = environment.env_init(2).with_slots(2)
             start(environment, [0, 1])
         assert step(environment, 0, 1).faults.keys() == {0, 1}
-        assert start(environment, [0, 1]).faults.keys() == {0, 1}
+        with raises(EnvironmentLost, url, "slot 0", "no connection", "for 1 s"):
+            start(environment, [0, 1])
         environment.env_cleanup()
+
+
+def test_a_server_that_comes_back_in_time_plays_on() -> None:
+    with nothing_left():
+        with bent(BentServer()) as url:
+            environment = OpenEnv(url, answer_timeout_s=30)
+            environment.spec = environment.env_init(2).with_slots(2)
+            start(environment, [0, 1])
+        assert step(environment, 0, 1).faults.keys() == {0, 1}
+        is_over = threading.Event()
+
+        def come_back() -> None:
+            with bent(BentServer(), at=urlsplit(url).port or 0):
+                is_over.wait(60)
+
+        later = threading.Timer(0.3, come_back)
+        later.start()
+        assert start(environment, [0, 1]).faults == {}
+        environment.env_cleanup()
+        is_over.set()
+        later.join()
 
 
 def test_all_requests_are_sent_before_the_first_answer_is_awaited() -> None:

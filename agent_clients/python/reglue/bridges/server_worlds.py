@@ -58,7 +58,7 @@ class Stream(Protocol):
     has_failed: bool  # its world is to be replaced
 
     def send(self, requests: Sequence[Any], wait: Wait) -> None:
-        """Send requests. Raises EnvironmentFault."""
+        """Send requests. Raises EnvironmentFault, and EnvironmentLost if no server is there."""
 
     def receive(self, requests: Sequence[Any], wait: Wait) -> Sequence[Any]:
         """The answers to what was sent. Raises EnvironmentFault, IllegalAction."""
@@ -177,6 +177,8 @@ class ServerWorlds(Environment):
                     asked[slot] = requests
                 except StopIteration:
                     continue
+                except EnvironmentLost as error:
+                    raise self._lost(slot, error) from None
                 except (EnvironmentFault, IllegalAction, BadReply) as error:
                     errors[slot] = self._failed(slot, error)
             answers, wait = {}, self._wait(timeout_s)  # after connections are made
@@ -184,7 +186,7 @@ class ServerWorlds(Environment):
                 try:
                     answers[slot] = self._stream(slot).receive(requests, wait)
                 except EnvironmentLost as error:
-                    raise EnvironmentLost(self._words(slot, error)) from None
+                    raise self._lost(slot, error) from None
                 except (EnvironmentFault, IllegalAction) as error:
                     errors[slot] = self._failed(slot, error)
         return errors
@@ -207,6 +209,11 @@ class ServerWorlds(Environment):
         elif stream is not None:
             stream.has_failed = True
         return EnvironmentFault(what)
+
+    def _lost(self, slot: int, error: EnvironmentLost) -> EnvironmentLost:
+        """The error that names the server, which the slot's connection does not reach."""
+        self._streams.pop(slot).close()
+        return EnvironmentLost(self._words(slot, error))
 
     def _words(self, slot: int, error: Exception) -> str:
         """The error, with the server and the slot."""

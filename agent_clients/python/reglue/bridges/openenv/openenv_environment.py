@@ -24,7 +24,8 @@ class OpenEnv(ServerWorlds):
 
     The properties of its actions and observations are tensors. `done` ends an episode; nothing
     truncates it. A reward that is null is 0. Each reset gets the episode's seed; whether the
-    environment draws from it, the server does not tell.
+    environment draws from it, the server does not tell. A server that answered before and cannot be
+    reached any more is waited for; then EnvironmentLost is raised.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class OpenEnv(ServerWorlds):
         self._action = _json_settings("action", action)
         self._observation = _json_settings("observation", observation)
         self._reset = _json_settings("reset_settings", reset_settings)
+        self._has_joined = False  # each slot
         if "seed" in self._reset:
             raise BadArgument("reset_settings", got="seed", wanted="other names: the run has seeds")
 
@@ -77,14 +79,16 @@ class OpenEnv(ServerWorlds):
         except BaseException:
             self.env_cleanup()
             raise
+        self._has_joined = True
         return spec
 
     def env_cleanup(self) -> None:
         """Close the environments."""
+        self._has_joined = False
         self._leave_all()
 
     def _open(self, slot: int) -> SocketStream:
-        return SocketStream(self._address.socket_url)
+        return SocketStream(self._address.socket_url, is_patient=self._has_joined)
 
     def _joining(self, slot: int) -> Talk:
         yield [("state", None)]  # whether there is a place shows in the first answer

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import socket
 import struct
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
@@ -19,12 +20,14 @@ from reglue.bridges.server_worlds import Wait
 from reglue.errors import (
     BadArgument,
     EnvironmentFault,
+    EnvironmentLost,
     EnvironmentTimeout,
     IllegalAction,
     MissingExtra,
     brief,
     error_text,
 )
+from reglue.retrying import Backoff
 
 try:
     from websockets.exceptions import ConnectionClosed, InvalidHandshake, PayloadTooBig
@@ -34,6 +37,9 @@ except ModuleNotFoundError as error:
 
 MOST_BYTES = 16 * 2**20
 """Of a message."""
+
+PAUSES = Backoff(0.1, factor=1.6, most_s=2.0)
+"""Between tries to reach a server that answered before."""
 
 _PIECE = 2**16  # bytes that are read at once
 _CLOSE_S = 1.0
@@ -93,21 +99,25 @@ class Server:
 class SocketStream:
     """A slot's WebSocket: one environment of the server."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, is_patient: bool) -> None:
+        """`is_patient`: wait for a server that cannot be reached until the answers are late; then
+        `send` raises EnvironmentLost.
+        """
         self.owed = 0  # answers
         self.has_failed = False
         self.has_joined = False
-        self._url = url
+        self._url, self._is_patient = url, is_patient
         self._socket: ClientConnection | None = None
         self._closing = ExitStack()
 
     def send(self, requests: Sequence[Request], wait: Wait) -> None:
         """Send messages, over a new connection if there is none.
 
-        Raises EnvironmentFault if there is no connection; `receive` tells if it has ended.
+        Raises EnvironmentFault and EnvironmentLost if there is no connection; `receive` tells if it
+        has ended.
         """
         if self._socket is None:
-            self._socket = self._closing.enter_context(_connected(self._url, wait))
+            self._socket = self._connect(wait)
         for kind, data in requests:
             message = {"type": kind} if data is None else {"type": kind, "data": data}
             self.owed += 1
@@ -128,6 +138,19 @@ class SocketStream:
     def close(self) -> None:
         """End the connection."""
         self._closing.close()
+
+    def _connect(self, wait: Wait) -> ClientConnection:
+        tries = PAUSES.within(wait.left_s)
+        while True:
+            try:
+                return self._closing.enter_context(_connected(self._url, wait))
+            except OSError as error:
+                what = f"no connection: {error_text(error)}"
+                if not self._is_patient:
+                    raise EnvironmentFault(what) from None
+                if (pause_s := tries.pause_s()) is None:
+                    raise EnvironmentLost(f"{what}, for {wait.timeout_s:g} s") from None
+                time.sleep(pause_s)
 
     def _answer(self, kind: str, wait: Wait) -> Mapping[str, Any] | None:
         assert self._socket is not None, "something was sent"
@@ -184,7 +207,7 @@ def _refuse_constant(constant: str) -> Any:
 
 @contextmanager
 def _connected(url: str, wait: Wait) -> Iterator[ClientConnection]:
-    """A connection, which ends with the block. Raises EnvironmentFault."""
+    """A connection, which ends with the block. Raises EnvironmentFault, OSError."""
     with ExitStack() as stack:
         try:
             connecting = connect(
@@ -198,7 +221,7 @@ def _connected(url: str, wait: Wait) -> Iterator[ClientConnection]:
                 max_queue=1,  # as one answer is awaited
             )
             connection = stack.enter_context(connecting)
-        except (OSError, InvalidHandshake) as error:
+        except InvalidHandshake as error:
             raise EnvironmentFault(f"no connection: {error_text(error)}") from None
         seconds = struct.pack("ll", max(1, int(wait.timeout_s)), 0)
         with suppress(OSError):  # it has ended already, as `receive` will tell
