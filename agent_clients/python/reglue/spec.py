@@ -317,7 +317,7 @@ class TaskSpec:
     extra: str = ""  # EXTRA of RL-Glue's string; by default it tells which actions are texts
 
     def __post_init__(self) -> None:
-        if not self.extra:
+        if self.extra == "":
             object.__setattr__(self, "extra", _extra_of(self.actions))
         for what, tensors in (("observations", self.observations), ("actions", self.actions)):
             object.__setattr__(self, what, tuple(tensor.plain for tensor in tensors))
