@@ -106,8 +106,8 @@ class OnlineSettings(SettingsGroup):
     runs: Annotated[
         Count | None,
         flag(
-            "online: independent runs, each with an untrained agent (default 30; with --variants "
-            "per-run the next multiple of the number of variants)"
+            "online: independent runs, each with an untrained agent (default 30; if each plays one "
+            "variant, the next multiple of their number)"
         ),
     ] = None
     variants: Annotated[

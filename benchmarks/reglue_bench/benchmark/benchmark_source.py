@@ -126,6 +126,7 @@ class TaskSetSource(Source):
         }
         changed = _metaworld_given(settings)
         changed.pop("estimator", None)  # how goals are drawn
+        pictures_and_words = _pictures_and_words(settings)
         config = tasks.config(
             or_default(settings.seed, 0),
             means.key,
@@ -136,7 +137,7 @@ class TaskSetSource(Source):
             horizon=settings.episode_horizon,
             observation_dtype=settings.observation_dtype,
             reveal_tasks=settings.reveal_tasks,
-            **_pictures_and_words(settings),
+            **pictures_and_words,
         )
         suite = SuiteName(META_WORLD_FACTORY, config)
         with suite.opened() as made:
