@@ -120,7 +120,8 @@ class Streams:
         try:
             hello = received_hello(self._role, stream)
             self._lobbies.of(session).admit(session, self._role.name, hello, stream)
-            context.send_initial_metadata(())  # headers: it is admitted
-            yield from stream
-        finally:
+        except BaseException:
             stream.end()
+            raise
+        context.send_initial_metadata(())  # headers: it is admitted
+        yield from stream  # its session ends it, once it has received what came

@@ -138,6 +138,10 @@ class RawAgent:
         self.send(pb.AgentReply(seq=call.seq, actions=pb.Actions(actions=entries)))
         return call
 
+    def hang_up(self) -> None:
+        """Say nothing more."""
+        self._outbox.put(None)
+
     def vanish(self) -> None:
         """Break the stream without a word."""
         self._outbox.put(None)

@@ -323,6 +323,22 @@ def test_calls_after_the_agent_was_lost_say_so_at_once(server: GlueServer, dial:
         port.send(Freeze())
 
 
+def test_the_last_words_of_an_agent_that_leaves_at_once_are_heard_later(
+    server: GlueServer, dial: Dial
+) -> None:
+    """They lie here, behind the end of its stream, until somebody receives."""
+    agent = dial()
+    port: Any = seated(server)
+    port.send(Freeze())
+    agent.hear()
+    agent.send(pb.AgentReply(fault=session_pb2.Fault(what="my disk is full")))
+    agent.hang_up()
+    with pytest.raises(StopIteration):
+        agent.hear()
+    with raises(AgentFault, "my disk is full"):
+        port.receive(PATIENCE_S)
+
+
 def test_the_last_words_of_a_lost_agent_are_cut_and_printable(
     server: GlueServer, dial: Dial
 ) -> None:
