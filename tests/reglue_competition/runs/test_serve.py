@@ -117,9 +117,9 @@ def test_the_minimal_client_of_the_docs_plays_a_competition(
 ) -> None:
     """By a join string, over TLS, under the submission's name, without our SDK."""
     for block in blocks("docs/how-to/minimal-client.md"):
-        if block.title in ("minimal.py", "zeros.py"):
+        if block.title in ("minimal.py", "first.py"):
             (tmp_path / block.title).write_text(block.text, encoding="utf-8")
-    program = (tmp_path / "zeros.py").read_text().replace("run(Zeros())", 'run(Zeros(), "zeros")')
+    program = (tmp_path / "first.py").read_text().replace("run(First())", 'run(First(), "first")')
     with served(folder, url) as server:
         where = join_string(folder, store, server.address, "us")
         environment = os.environ | {"REGLUE_ADDRESS": str(where), "PYTHONPATH": str(tmp_path)}
@@ -134,7 +134,7 @@ def test_the_minimal_client_of_the_docs_plays_a_competition(
         )
         assert done.returncode == 0, done.stderr
     (played,) = store.submissions()
-    assert (played.name, played.status) == ("zeros", "finished")
+    assert (played.name, played.status) == ("first", "finished")
 
 
 PRACTICE = """
