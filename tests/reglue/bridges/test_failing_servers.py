@@ -5,49 +5,17 @@ from __future__ import annotations
 import socket
 import threading
 from contextlib import suppress
-from typing import Any
 
-import numpy as np
 import pytest
 
 import reglue
 from reglue.bridges.dm_env_rpc.rpc_environment import DmEnvRpc
-from reglue.errors import EnvironmentFault, EnvironmentLost
-from reglue.messages.agent_messages import Phase
-from reglue.messages.environment_messages import Cell, Play, Played
+from reglue.errors import EnvironmentFault
 from tests.error_facts import raises
 from tests.leftovers import nothing_left
+from tests.reglue.bridges.begun_worlds import begun, start, step
 from tests.reglue.bridges.dm_servers import FAILURES, GameServer, served
 from tests.reglue.bridges.test_rpc_environment import play
-
-NOBODY = np.zeros(0, np.uint32)
-
-
-class begun:  # noqa: N801 - reads as a context
-    """An environment of some slots, of which each has begun an episode."""
-
-    def __init__(self, address: str, slots: int, **arguments: Any) -> None:
-        self.environment = DmEnvRpc(address, **arguments)
-        self.environment.spec = self.environment.env_init(slots).with_slots(slots)
-
-    def __enter__(self) -> DmEnvRpc:
-        start(self.environment, range(self.environment.spec.slots))
-        return self.environment
-
-    def __exit__(self, *_: object) -> None:
-        self.environment.env_cleanup()
-
-
-def start(environment: DmEnvRpc, slots: Any) -> Played:
-    cells = {slot: Cell("dm_env_rpc", 0, slot, 0, Phase.EVALUATE) for slot in slots}
-    return environment.play(Play(NOBODY, {}, cells))
-
-
-def step(environment: DmEnvRpc, *slots: int) -> Played:
-    numbers = np.array(slots, np.uint32)
-    actions = {each.name: each.empty(len(slots)) for each in environment.spec.actions}
-    return environment.play(Play(numbers, actions, {}))
-
 
 SAID = {
     "leaves": ("ended the connection",),
@@ -78,7 +46,7 @@ def test_a_failure_is_that_of_its_slot_and_names_the_server(how: str) -> None:
     with (
         nothing_left(),
         served(server) as address,
-        begun(address, 2, fails=how, seed_setting="seed") as environment,
+        begun(DmEnvRpc(address, fails=how, seed_setting="seed"), 2) as environment,
     ):
         assert step(environment, 0, 1).faults == {}
         failed = step(environment, 0, 1)
@@ -94,63 +62,16 @@ def test_a_failure_is_that_of_its_slot_and_names_the_server(how: str) -> None:
         assert step(environment, 1 - slot).faults == {}
 
 
-def test_a_server_that_hangs_is_left_after_the_deadline() -> None:
-    server = GameServer(failing={2})
-    with (
-        nothing_left(),
-        served(server) as address,
-        begun(address, 2, fails="hangs", answer_timeout_s=0.5) as environment,
-    ):
-        step(environment, 0, 1)
-        failed = step(environment, 0, 1)
-        ((slot, words),) = failed.faults.items()
-        assert "no answer within 0.5 s" in words
-        assert start(environment, [slot]).faults == {}
-
-
 def test_a_server_that_changes_its_specs_fails_the_start() -> None:
     with (
         served(GameServer()) as address,
-        begun(address, 1, fails="specs", length=1) as environment,
+        begun(DmEnvRpc(address, fails="specs", length=1), 1) as environment,
     ):
         assert step(environment, 0).terminated.all()
         words = start(environment, [0]).faults[0]
         assert words.startswith(f"the dm_env_rpc server at {address}, slot 0: ")
         assert "got other specs than before: no observation 'place'" in words
         assert start(environment, [0]).faults == {}, "in a new world"
-
-
-def test_a_server_that_stays_away_is_lost() -> None:
-    with nothing_left():
-        with served(GameServer()) as address:
-            made = begun(address, 2, answer_timeout_s=1)
-            environment = made.__enter__()
-        assert step(environment, 0, 1).faults.keys() == {0, 1}
-        with raises(EnvironmentLost, address, "slot 0", "no answer within 1 s on a new connection"):
-            start(environment, [0, 1])
-        with served(GameServer()):
-            environment.env_cleanup()
-
-
-def test_a_server_that_comes_back_in_time_plays_on() -> None:
-    with nothing_left():
-        with served(GameServer()) as address:
-            made = begun(address, 2, answer_timeout_s=30)
-            environment = made.__enter__()
-        assert step(environment, 0, 1).faults.keys() == {0, 1}
-        port, is_over = int(address.rpartition(":")[2]), threading.Event()
-
-        def come_back() -> None:
-            with served(GameServer(), at=port):
-                is_over.wait(60)
-
-        later = threading.Timer(0.3, come_back)
-        later.start()
-        assert start(environment, [0, 1]).faults == {}
-        assert step(environment, 0, 1).faults == {}
-        environment.env_cleanup()
-        is_over.set()
-        later.join()
 
 
 def test_an_episode_that_no_server_plays_is_environment_error_and_the_others_count() -> None:
@@ -214,16 +135,9 @@ def test_a_server_of_fewer_connections_than_slots_is_told() -> None:
         DmEnvRpc(address, answer_timeout_s=2).env_init(3)
 
 
-def test_all_requests_are_sent_before_the_first_answer_is_awaited() -> None:
-    """A server that answers steps when four have come would never answer one."""
-    server = GameServer(together=threading.Barrier(4))
-    with served(server) as address, begun(address, 4) as environment:
-        assert step(environment, 0, 1, 2, 3).faults == {}
-
-
 def test_worlds_are_left_and_destroyed() -> None:
     server = GameServer()
     with served(server) as address:
-        with begun(address, 3):
+        with begun(DmEnvRpc(address), 3):
             assert len(server.worlds) == 3
         assert not server.worlds

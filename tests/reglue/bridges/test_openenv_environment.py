@@ -5,13 +5,11 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
@@ -20,13 +18,12 @@ from openenv.core.generic_client import GenericEnvClient
 import reglue
 from env_adapters.suites import suite_name
 from reglue.bridges.openenv.openenv_environment import OpenEnv
-from reglue.errors import BadArgument, EnvironmentFault, EnvironmentLost, UsageError
-from reglue.messages.agent_messages import Phase
-from reglue.messages.environment_messages import Cell, Play, Played
+from reglue.errors import BadArgument, EnvironmentFault, UsageError
 from reglue.spec import Array, Discrete, TensorSpec
 from reglue.texts import Text
 from tests.error_facts import raises
 from tests.leftovers import nothing_left
+from tests.reglue.bridges.begun_worlds import begun, start, step
 from tests.reglue.bridges.openenv_servers import (
     BAD_DATA,
     BAD_TEXTS,
@@ -40,7 +37,6 @@ from tests.reglue.bridges.openenv_servers import (
     served,
 )
 
-NOBODY = np.zeros(0, np.uint32)
 SAY = Text("say", 8)
 GEARS, WORDS = ("low", "high"), ("", "ä", "hello €")
 
@@ -140,7 +136,7 @@ def command(name: str, *settings: str, out: Path) -> Any:
 
 
 def test_schemas_are_read() -> None:
-    with served(app_of(Game)) as url, begun(url, 1) as environment:
+    with served(app_of(Game)) as url, begun(OpenEnv(url), 1) as environment:
         spec = environment.spec
     assert spec.actions == (
         TensorSpec("push", "float64", (2,)),
@@ -163,22 +159,16 @@ def test_schemas_are_read() -> None:
 
 
 def test_values_are_read_and_sent() -> None:
-    with served(app_of(Game)) as url, begun(url, 2) as environment:
+    with served(app_of(Game)) as url, begun(OpenEnv(url), 2) as environment:
         first = start(environment, [0, 1]).observations
         assert np.isnan(first["last"]).all()
-        actions = {each.name: each.empty(2) for each in environment.spec.actions}
-        actions["say"][1] = environment_text(environment, "äß")
-        seen = environment.play(Play(np.array([0, 1], np.uint32), actions, {})).observations
+        said = np.stack([SAY.encode(""), SAY.encode("äß")])
+        seen = step(environment, 0, 1, say=said).observations
     assert seen["grid"].tolist() == [[[1, 1], [-1, 0]]] * 2
     assert seen["mood"].tolist() == [1, 1]
     assert seen["odd"].tolist() == [1, 1]
     assert Text("heard", 1000).decode(seen["heard"][1]) == "äß"
     assert Text("legs", 1000).decode(seen["pose/legs/1"][0]) == "é"
-
-
-def environment_text(environment: OpenEnv, text: str) -> Array:
-    (say,) = (each for each in environment.spec.actions if each.name == "say")
-    return SAY.encode(text)[: say.size]
 
 
 def test_a_server_of_tools_alone_is_refused() -> None:
@@ -210,34 +200,11 @@ def test_their_own_example_is_played(tmp_path: Path) -> None:
 # Servers that fail.
 
 
-@contextmanager
-def begun(url: str, slots: int, **arguments: Any) -> Iterator[OpenEnv]:
-    """An environment of some slots, of which each has begun an episode."""
-    environment = OpenEnv(url, **arguments)
-    environment.spec = environment.env_init(slots).with_slots(slots)
-    try:
-        start(environment, range(slots))
-        yield environment
-    finally:
-        environment.env_cleanup()
-
-
-def start(environment: OpenEnv, slots: Any) -> Played:
-    cells = {slot: Cell("openenv", 0, slot, 0, Phase.EVALUATE) for slot in slots}
-    return environment.play(Play(NOBODY, {}, cells))
-
-
-def step(environment: OpenEnv, *slots: int) -> Played:
-    numbers = np.array(slots, np.uint32)
-    actions = {each.name: each.empty(len(slots)) for each in environment.spec.actions}
-    return environment.play(Play(numbers, actions, {}))
-
-
 @pytest.mark.parametrize("how", [*BAD_DATA, *BAD_TEXTS, "leaves", "huge", "bytes"])
 def test_a_failure_is_that_of_its_slot_and_names_the_server(how: str) -> None:
     """The other slot goes on, and the slot begins anew."""
     server = BentServer(fails=how, failing=(2,))
-    with nothing_left(), bent(server) as url, begun(url, 2) as environment:
+    with nothing_left(), bent(server) as url, begun(OpenEnv(url), 2) as environment:
         assert step(environment, 0, 1).faults == {}
         failed = step(environment, 0, 1)
         ((slot, words),) = failed.faults.items()
@@ -254,21 +221,9 @@ def test_a_failure_is_that_of_its_slot_and_names_the_server(how: str) -> None:
         assert step(environment, 1 - slot).faults == {}
 
 
-def test_a_server_that_hangs_is_left_after_the_deadline() -> None:
-    server = BentServer(fails="hangs", failing=(2,))
-    with nothing_left(), bent(server) as url, begun(url, 2, answer_timeout_s=0.5) as environment:
-        step(environment, 0, 1)
-        failed = step(environment, 0, 1)
-        ((slot, words),) = failed.faults.items()
-        assert "no answer to step within 0.5 s" in words
-        assert start(environment, [slot]).faults == {}
-
-
 def test_an_environment_that_raises_fails_its_episode_alone() -> None:
-    with nothing_left(), served(app_of(Game, 2)) as url, begun(url, 2) as environment:
-        actions = {each.name: each.empty(2) for each in environment.spec.actions}
-        actions["say"][1] = SAY.encode("crash")
-        failed = environment.play(Play(np.array([0, 1], np.uint32), actions, {}))
+    with nothing_left(), served(app_of(Game, 2)) as url, begun(OpenEnv(url), 2) as environment:
+        failed = step(environment, 0, 1, say=np.stack([SAY.encode(""), SAY.encode("crash")]))
         assert failed.faults.keys() == {1}
         assert "the point is lost" in failed.faults[1]
         assert start(environment, [1]).faults == {}, "its place was free at once"
@@ -276,63 +231,22 @@ def test_an_environment_that_raises_fails_its_episode_alone() -> None:
 
 
 def test_an_action_that_the_server_refuses_or_that_is_no_text_is_the_agents_error() -> None:
-    with served(app_of(Game)) as url, begun(url, 2, action={"level": {"maximum": 5}}) as played:
-        actions = {each.name: each.empty(2) for each in played.spec.actions}
-        actions["level"][0] = 5
-        actions["say"][1] = 255
-        failed = played.play(Play(np.array([0, 1], np.uint32), actions, {}))
+    with (
+        served(app_of(Game)) as url,
+        begun(OpenEnv(url, action={"level": {"maximum": 5}}), 2) as played,
+    ):
+        said = np.stack([SAY.encode(""), np.full(SAY.size, 255, np.uint8)])
+        failed = step(played, 0, 1, level=np.array([5, 0]), say=said)
         assert failed.illegal == failed.faults.keys() == {0, 1}
         assert "level" in failed.faults[0]
         assert "UTF-8" in failed.faults[1]
         assert step(played, 0, 1).faults == {}, "nothing changed"
 
 
-def test_a_server_that_stays_away_is_lost() -> None:
-    with nothing_left():
-        with bent(BentServer()) as url:
-            environment = OpenEnv(url, answer_timeout_s=1)
-            environment.spec = environment.env_init(2).with_slots(2)
-            start(environment, [0, 1])
-        assert step(environment, 0, 1).faults.keys() == {0, 1}
-        with raises(EnvironmentLost, url, "slot 0", "no connection", "for 1 s"):
-            start(environment, [0, 1])
-        environment.env_cleanup()
-
-
-def test_a_server_that_comes_back_in_time_plays_on() -> None:
-    with nothing_left():
-        with bent(BentServer()) as url:
-            environment = OpenEnv(url, answer_timeout_s=30)
-            environment.spec = environment.env_init(2).with_slots(2)
-            start(environment, [0, 1])
-        assert step(environment, 0, 1).faults.keys() == {0, 1}
-        is_over = threading.Event()
-
-        def come_back() -> None:
-            with bent(BentServer(), at=urlsplit(url).port or 0):
-                is_over.wait(60)
-
-        later = threading.Timer(0.3, come_back)
-        later.start()
-        assert start(environment, [0, 1]).faults == {}
-        environment.env_cleanup()
-        is_over.set()
-        later.join()
-
-
-def test_all_requests_are_sent_before_the_first_answer_is_awaited() -> None:
-    """A server that answers steps when four have come would never answer one."""
-    with (
-        bent(BentServer(together=threading.Barrier(4))) as url,
-        begun(url, 4) as environment,
-    ):
-        assert step(environment, 0, 1, 2, 3).faults == {}
-
-
 def test_environments_are_closed() -> None:
     server = BentServer()
     with bent(server) as url:
-        with begun(url, 3):
+        with begun(OpenEnv(url), 3):
             pass
         assert server.closed == server.count == 3
 
