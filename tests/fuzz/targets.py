@@ -20,7 +20,13 @@ from typing import Any
 import numpy as np
 from google.protobuf.message import DecodeError, Message
 
-from reglue.bridges.dm_env_rpc.tensor_messages import WireTensor, pb, setting_value
+from reglue.bridges.dm_env_rpc.tensor_messages import (
+    WireTensor,
+    WireText,
+    pb,
+    setting_value,
+    wire_of,
+)
 from reglue.bridges.openenv.json_fields import Fields
 from reglue.bridges.openenv.web_socket import json_object
 from reglue.bridges.rl_glue.abstract_types import RowLayout
@@ -60,6 +66,7 @@ from reglue.net.join_string import join_string
 from reglue.net.unix_socket import UnixSocket, UnixSocketEnded
 from reglue.spec import Arrays, Box, Discrete, MultiDiscrete, TaskSpec, TensorSpec
 from reglue.task_spec_string import task_spec_from_string
+from reglue.texts import Text
 from reglue.v1 import agent_pb2, environment_pb2, experiment_pb2
 from reglue.wire.agent_encoding import decode_call, decode_reply, encode_call, encode_reply
 from reglue.wire.environment_encoding import (
@@ -245,12 +252,15 @@ def _legacy_frames(data: bytes) -> None:
             read(content)
 
 
+_STRING = WireText(0, Text("string", 8))
+
+
 def _dm_env_rpc_specs(data: bytes) -> None:
     """As a server tells them."""
     specs = pb.ActionObservationSpecs.FromString(data)
     for kind, tensors in (("action", specs.actions), ("observation", specs.observations)):
         for uid, tensor in tensors.items():
-            WireTensor.of(kind, uid, tensor)
+            wire_of(kind, uid, tensor, 8)
 
 
 def _dm_env_rpc_tensors(data: bytes) -> None:
@@ -258,6 +268,7 @@ def _dm_env_rpc_tensors(data: bytes) -> None:
     step = pb.StepRequest.FromString(data)
     for uid, tensor in enumerate((*SPEC.observations, *SPEC.actions)):
         WireTensor(uid, tensor).read(step.actions[uid])
+        _STRING.read(step.actions[uid])
 
 
 def _dm_env_rpc_step() -> Any:
@@ -265,6 +276,7 @@ def _dm_env_rpc_step() -> Any:
     arrays = {**_SEEN, **_DONE}
     for uid, tensor in enumerate((*SPEC.observations, *SPEC.actions)):
         WireTensor(uid, tensor).write(step.actions[uid], arrays[tensor.name][0])
+    _STRING.write(step.actions[_STRING.uid], _STRING.spec.encode("words"))
     return step
 
 

@@ -17,7 +17,7 @@ from reglue.environments.world import Step
 from reglue.errors import BadArgument, IllegalAction, NotAnEnvironment
 from reglue.messages.environment_messages import Cell
 from reglue.spec import MOST_EXTRA, Box, TaskSpec, TensorSpec
-from reglue.texts import Text, action_texts
+from reglue.texts import Text, action_texts, observation_texts
 from reglue.wire.spec_encoding import spec_from_bytes, spec_to_bytes
 from reglue_bench import evaluate
 
@@ -102,7 +102,9 @@ def test_only_bytes_are_texts_and_too_many_characters_are_not_told() -> None:
     seen = TensorSpec("seen", "int64")
     many = Text("said", 3, charset="".join(map(chr, range(1, 5000))))
     assert TaskSpec((seen,), (many,)).extra == ""
-    assert TaskSpec((Text("seen", 3),), (seen,)).extra == ""
+    told = TaskSpec((Text("seen", 3),), (many,))
+    assert observation_texts(told) == {"seen": Text("seen", 3)}
+    assert action_texts(told) == {}
     assert TaskSpec((seen,), (many,), extra="Mountain Car").extra == "Mountain Car"
 
 

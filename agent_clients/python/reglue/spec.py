@@ -35,8 +35,8 @@ MOST_ELEMENTS = 64 * 1024 * 1024
 MOST_EXTRA = 4096
 """Characters of a spec's free text."""
 
-ACTION_TEXTS = "action_texts"
-"""The key of a spec's `extra` for the actions that are texts."""
+ACTION_TEXTS, OBSERVATION_TEXTS = "action_texts", "observation_texts"
+"""The keys of a spec's `extra` for the tensors that are texts."""
 
 DTYPES = "bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 float32 float64".split()
 
@@ -314,11 +314,11 @@ class TaskSpec:
     continuing: bool = False  # one episode that goes on forever
     rewards_in_evaluation: bool = True  # else NaN while phase is EVALUATE
     slots: int = 1  # S, episodes played at once
-    extra: str = ""  # EXTRA of RL-Glue's string; by default it tells which actions are texts
+    extra: str = ""  # EXTRA of RL-Glue's string; by default it tells which tensors are texts
 
     def __post_init__(self) -> None:
         if self.extra == "":
-            object.__setattr__(self, "extra", _extra_of(self.actions))
+            object.__setattr__(self, "extra", _extra_of(self.observations, self.actions))
         for what, tensors in (("observations", self.observations), ("actions", self.actions)):
             object.__setattr__(self, what, tuple(tensor.plain for tensor in tensors))
             if len(tensors) > MOST_TENSORS:
@@ -343,8 +343,13 @@ class TaskSpec:
         return replace(self, slots=slots)
 
 
-def _extra_of(actions: Sequence[TensorSpec]) -> str:
-    """The `extra` that tells which actions are texts; empty if none is, or it is too long."""
-    texts = {tensor.name: tensor.legal_texts for tensor in actions if tensor.legal_texts}
-    extra = json.dumps({ACTION_TEXTS: texts}, ensure_ascii=False)
-    return extra if texts and len(extra) <= MOST_EXTRA else ""
+def _extra_of(observations: Sequence[TensorSpec], actions: Sequence[TensorSpec]) -> str:
+    """The `extra` that tells which tensors are texts, without those for which it has no room."""
+    told: dict[str, Any] = {}
+    extra = ""
+    for key, tensors in ((ACTION_TEXTS, actions), (OBSERVATION_TEXTS, observations)):
+        texts = {tensor.name: tensor.legal_texts for tensor in tensors if tensor.legal_texts}
+        more = json.dumps({**told, key: texts}, ensure_ascii=False)
+        if texts and len(more) <= MOST_EXTRA:
+            told[key], extra = texts, more
+    return extra

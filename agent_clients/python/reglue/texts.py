@@ -1,20 +1,23 @@
 """Texts among a task's observations and actions.
 
 A text is a tensor of bytes, UTF-8 with zeros behind it; its domain cannot say which bytes are one.
-A TaskSpec's `extra` tells which texts an environment takes as actions.
+A TaskSpec's `extra` tells which texts an environment takes as actions and returns as observations.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from reglue.errors import BadArgument, IllegalAction, brief
-from reglue.spec import ACTION_TEXTS, Array, Box, TaskSpec, TensorSpec
+from reglue.spec import ACTION_TEXTS, OBSERVATION_TEXTS, Array, Box, TaskSpec, TensorSpec
+
+MOST_CHARACTERS = 1000
+"""Of a text whose server tells no length."""
 
 _PRINTABLE = "".join(map(chr, range(32, 127)))
 
@@ -108,6 +111,11 @@ class Text(TensorSpec):
         charset = self.charset or _PRINTABLE
         return "".join(charset[k] for k in rng.integers(len(charset), size=length))
 
+    @property
+    def shortest(self) -> Array:
+        """The row of one of the shortest texts."""
+        return self.encode((self.charset or " ")[0] * self.min_length)
+
     def sample(self, rng: np.random.Generator) -> Array:
         """The row of a drawn text."""
         return self.encode(self.draw(rng))
@@ -135,9 +143,18 @@ def text_row(text: str, size: int) -> Array:
 
 def action_texts(spec: TaskSpec) -> dict[str, Text]:
     """The actions of which the spec tells that they are texts, by name."""
-    tensors = {tensor.name: tensor for tensor in spec.actions}
+    return _told_texts(spec.extra, ACTION_TEXTS, spec.actions)
+
+
+def observation_texts(spec: TaskSpec) -> dict[str, Text]:
+    """The observations of which the spec tells that they are texts, by name."""
+    return _told_texts(spec.extra, OBSERVATION_TEXTS, spec.observations)
+
+
+def _told_texts(extra: str, key: str, told: Sequence[TensorSpec]) -> dict[str, Text]:
+    tensors = {tensor.name: tensor for tensor in told}
     try:
-        rules = json.loads(spec.extra)[ACTION_TEXTS]
+        rules = json.loads(extra)[key]
         texts = {name: Text(name, **rule) for name, rule in rules.items()}
         return {
             name: Text(name, **rules[name], row_bytes=tensors[name].size)

@@ -47,6 +47,14 @@ SPECS = pb.ActionObservationSpecs(
     },
 )
 
+WORD_SPECS = pb.ActionObservationSpecs(
+    actions={**SPECS.actions, 5: pb.TensorSpec(name="say", dtype=pb.DataType.STRING)},
+    observations={
+        **SPECS.observations,
+        12: pb.TensorSpec(name="heard", dtype=pb.DataType.STRING),
+    },
+)
+
 
 class Game:
     """A point that is pushed about for `length` steps."""
@@ -55,6 +63,7 @@ class Game:
         self._rng = np.random.default_rng(seed)
         self.place, self.ticks, self.length = self._rng.normal(size=3), 0, length
         self.reward = 0.0
+        self.heard = ""
 
     def step(self, push: Array, gear: int) -> None:
         """Move."""
@@ -71,6 +80,7 @@ class Game:
             9: np.float64(1.0),
             10: np.full((2, 2), self.ticks, np.uint8),
             11: np.bool_(self.ticks % 2),
+            12: self.heard,
         }
 
     @property
@@ -165,6 +175,8 @@ class _Visit:
                 self._server.together.wait(10)
             push = tensor_utils.unpack_tensor(request.actions[3])
             game.step(push, int(tensor_utils.unpack_tensor(request.actions[4])))
+            if 5 in request.actions:
+                game.heard = tensor_utils.unpack_tensor(request.actions[5]) * 3
         seen = game.seen()
         answer = pb.StepResponse(
             state=game.state,

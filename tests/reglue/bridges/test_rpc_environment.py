@@ -17,10 +17,13 @@ from dm_env_rpc.v1 import dm_env_rpc_pb2 as pb
 import reglue
 from env_adapters.suites import suite_name
 from reglue.bridges.dm_env_rpc.rpc_environment import DmEnvRpc
-from reglue.errors import BadArgument, UsageError
+from reglue.bridges.dm_env_rpc.tensor_messages import WireText
+from reglue.errors import BadArgument, BadReply, UsageError
 from reglue.spec import Array, Box, Discrete, TensorSpec
+from reglue.texts import Text, action_texts, observation_texts
 from tests.leftovers import nothing_left
-from tests.reglue.bridges.dm_servers import SPECS, GameServer, served
+from tests.reglue.bridges.begun_worlds import begun, step
+from tests.reglue.bridges.dm_servers import SPECS, WORD_SPECS, GameServer, served
 
 
 def play(seen: Mapping[str, Array]) -> dict[str, Array]:
@@ -140,7 +143,8 @@ def test_specs_are_read() -> None:
 @pytest.mark.parametrize(
     ("tensor", "got"),
     [
-        (pb.TensorSpec(name="words", dtype=pb.DataType.STRING), "STRING"),
+        (pb.TensorSpec(name="words", dtype=pb.DataType.STRING, shape=[2]), "shape [2]"),
+        (pb.TensorSpec(name="reward", dtype=pb.DataType.STRING), "STRING"),
         (pb.TensorSpec(name="words", dtype=pb.DataType.PROTO), "PROTO"),
         (pb.TensorSpec(name="words", dtype=99), "data type 99"),
         (pb.TensorSpec(name="words", dtype=pb.DataType.FLOAT, shape=[-1, 2]), "shape [-1, 2]"),
@@ -181,6 +185,42 @@ def test_tensors_that_no_spec_can_say_are_refused_by_name(tensor: Any, got: str)
     assert got in refused.value.got
 
 
+def test_strings_are_texts() -> None:
+    """Both ways; one that is too long fails its episode, and bytes that are none are illegal."""
+    server = GameServer(specs=WORD_SPECS)
+    with served(server) as address, begun(DmEnvRpc(address, most_characters=9), 2) as played:
+        say, heard = Text("say", 9), Text("heard", 9)
+        assert played.spec.actions[-1] == say.plain
+        assert played.spec.observations[-1] == heard.plain
+        assert action_texts(played.spec)["say"] == say
+        assert observation_texts(played.spec)["heard"] == heard
+        first = step(played, 0, 1, say=np.stack([say.encode("ä€"), say.encode("")]))
+        assert [heard.decode(row) for row in first.observations["heard"]] == ["ä€ä€ä€", ""]
+        no_text = np.full(say.size, 255, np.uint8)
+        failed = step(played, 0, 1, say=np.stack([say.encode("long"), no_text]))
+    assert failed.faults.keys() == {0, 1}
+    assert failed.illegal == {1}
+    assert "'heard' of 12 characters" in failed.faults[0]
+    assert "say" in failed.faults[1]
+
+
+@pytest.mark.parametrize(
+    ("message", "code"),
+    [
+        (pb.Tensor(), "WRONG_KIND"),
+        (pb.Tensor(doubles={"array": [1.0]}), "WRONG_KIND"),
+        (pb.Tensor(strings={}), "WRONG_SIZE"),
+        (tensor_utils.pack_tensor(["a", "b"]), "WRONG_SIZE"),
+        (tensor_utils.pack_tensor("a" * 10), "OUT_OF_DOMAIN"),
+        (tensor_utils.pack_tensor("a\0b"), "OUT_OF_DOMAIN"),
+    ],
+)
+def test_tensors_that_are_not_the_string_are_refused_by_name(message: Any, code: str) -> None:
+    with pytest.raises(BadReply, match="'heard'") as refused:
+        WireText(1, Text("heard", 9)).read(message)
+    assert refused.value.code == code
+
+
 @pytest.mark.parametrize("lacks", ["actions", "observations"])
 def test_a_server_without_actions_or_observations_is_refused(lacks: str) -> None:
     specs = pb.ActionObservationSpecs(actions=SPECS.actions, observations=SPECS.observations)
@@ -193,6 +233,8 @@ def test_a_server_without_actions_or_observations_is_refused(lacks: str) -> None
     "arguments",
     [
         {"seed_at": "join"},
+        {"most_characters": 0},
+        {"most_characters": True},
         {"answer_timeout_s": 0},
         {"answer_timeout_s": "long"},
         {"length": {"a": 1}},

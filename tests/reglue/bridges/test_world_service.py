@@ -11,8 +11,10 @@ from contextlib import closing, contextmanager
 from types import MappingProxyType
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
+from dm_env import specs  # type: ignore[import-untyped]
 from dm_env_rpc.v1 import connection, dm_env_adaptor, tensor_utils
 from dm_env_rpc.v1 import dm_env_rpc_pb2 as pb
 from dm_env_rpc.v1.compliance import (
@@ -23,18 +25,22 @@ from dm_env_rpc.v1.compliance import (
     step,
 )
 from dm_env_rpc.v1.error import DmEnvRpcError
+from gymnasium import spaces
 
 import reglue
+from reglue.bridges.dm_env_rpc.rpc_environment import DmEnvRpc
 from reglue.bridges.dm_env_rpc.world_service import WorldService, serving
 from reglue.errors import SpecError, UsageError
 from reglue.spec import TaskSpec, TensorSpec
+from reglue.texts import action_texts
 from tests.leftovers import nothing_left
+from tests.reglue.bridges import begun_worlds
 
 POLE = "cart-pole"
 
 
 @contextmanager
-def world_server(benchmark: str = POLE, most: int = 4) -> Iterator[str]:
+def world_server(benchmark: Any = POLE, most: int = 4) -> Iterator[str]:
     """The address of a server in this process."""
 
     def make() -> Any:
@@ -149,6 +155,42 @@ def test_rows_are_those_of_reglue_make() -> None:
         assert np.array_equal(got.observation["observation"], seen)
         assert got.reward == reward
         assert got.discount == (1.0 if discount is None else discount)
+
+
+class Echo(gymnasium.Env[Any, Any]):
+    """Says the last action again."""
+
+    observation_space = spaces.Dict(heard=spaces.Text(4, charset="aé€"), at=spaces.Discrete(9))
+    action_space = spaces.Text(4, min_length=2, charset="aé€")
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        self.at = 0
+        return {"heard": "é", "at": 0}, {}
+
+    def step(self, action: Any) -> Any:
+        self.at += 1
+        return {"heard": action, "at": self.at}, float(len(action)), False, False, {}
+
+
+def test_texts_are_strings() -> None:
+    with world_server(Echo) as address, connected(address) as channel:
+        env, _ = dm_env_adaptor.create_and_join_world(channel, {}, {})
+        assert isinstance(env.action_spec()["action"], specs.StringArray)
+        assert isinstance(env.observation_spec()["heard"], specs.StringArray)
+        rows = [env.reset(), env.step({"action": "€éa"}), env.step({})]
+        assert [row.observation["heard"] for row in rows] == ["é", "€éa", "aa"]
+        assert [row.observation["at"] for row in rows] == [0, 1, 2]
+        for wrong in ("a", "bb", 3):
+            with pytest.raises(DmEnvRpcError, match="action"):
+                channel.send(pb.StepRequest(actions={1: tensor_utils.pack_tensor(wrong)}))
+        env.close()
+
+
+def test_our_own_bridge_plays_texts_that_we_serve() -> None:
+    with world_server(Echo) as address, begun_worlds.begun(DmEnvRpc(address), 1) as environment:
+        text = action_texts(environment.spec)["action"]
+        played = begun_worlds.step(environment, 0, action=text.encode("€€")[None])
+        assert text.decode(played.observations["heard"][0]) == "€€"
 
 
 def test_several_worlds_play_different_episodes(client: connection.Connection) -> None:

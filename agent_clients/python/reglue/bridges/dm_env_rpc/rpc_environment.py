@@ -12,17 +12,19 @@ from reglue.bridges.dm_env_rpc.tensor_messages import (
     DISCOUNT,
     MESSAGE_BYTES,
     REWARD,
-    WireTensor,
+    WireText,
     dm_env_rpc_pb2_grpc,
     grpc,
     pb,
     settings_of,
+    wire_of,
 )
 from reglue.bridges.dm_env_rpc.world_stream import AnswerWatch, WorldStream
 from reglue.bridges.server_worlds import ServerWorlds, Talk, Wait
 from reglue.errors import BadArgument, EnvironmentFault, UsageError, brief
 from reglue.messages.environment_messages import Cell, Played
 from reglue.spec import Arrays, Box, TaskSpec, TensorSpec
+from reglue.texts import MOST_CHARACTERS
 
 SEEDED = ("reset", "create")
 
@@ -54,6 +56,7 @@ class DmEnvRpc(ServerWorlds):
         seed_at: str = "reset",
         join_settings: Mapping[str, Any] | None = None,
         reset_settings: Mapping[str, Any] | None = None,
+        most_characters: int = MOST_CHARACTERS,
         answer_timeout_s: float = 60.0,
         **settings: Any,
     ) -> None:
@@ -65,15 +68,20 @@ class DmEnvRpc(ServerWorlds):
             seed_at: The request that takes it: `reset`, or `create` for a new world each episode.
             join_settings: Settings of join_world.
             reset_settings: Settings of reset.
+            most_characters: The length of the longest string: dm_env_rpc tells none.
             answer_timeout_s: How long the server may take for its answers to a turn.
 
         Raises BadArgument.
         """
         if seed_at not in SEEDED:
             raise BadArgument(got=f"seed_at {seed_at!r}", wanted=" or ".join(SEEDED))
+        if type(most_characters) is not int or most_characters < 1:
+            got = f"most_characters {brief(most_characters)}"
+            raise BadArgument(got=got, wanted="an integer of 1 or more")
         super().__init__(f"the dm_env_rpc server at {address}", answer_timeout_s)
         self._address = address
         self._seed_setting, self._seed_at = seed_setting, seed_at
+        self._most_characters = most_characters
         self._create = settings_of("the setting", settings)
         self._join = settings_of("the setting of join_settings", join_settings or {})
         self._reset = settings_of("the setting of reset_settings", reset_settings or {})
@@ -194,18 +202,24 @@ class DmEnvRpc(ServerWorlds):
     def _read_specs(self, specs: Any) -> None:
         """Raises UsageError for specs that a TaskSpec cannot express."""
         actions, observations = (
-            [WireTensor.of(kind, uid, each) for uid, each in sorted(of_kind.items())]
+            [
+                wire_of(kind, uid, each, self._most_characters)
+                for uid, each in sorted(of_kind.items())
+            ]
             for kind, of_kind in (("action", specs.actions), ("observation", specs.observations))
         )
         by_name = {each.spec.name: each for each in observations}
-        self._reward = by_name.get(REWARD)
+        reward = by_name.get(REWARD)
         self._actions = actions
         self._observations = [
             each for each in observations if each.spec.name not in (REWARD, DISCOUNT)
         ]
-        if self._reward is not None and self._reward.spec.size != 1:
-            shape = list(self._reward.spec.shape)
+        if isinstance(reward, WireText):
+            raise UsageError("the observation 'reward'", got="STRING", wanted="one number")
+        if reward is not None and reward.spec.size != 1:
+            shape = list(reward.spec.shape)
             raise UsageError("the observation 'reward'", got=f"shape {shape}", wanted="one number")
+        self._reward = reward
         self._seen_uids = [each.uid for each in self._observations]
         self._uids = [*self._seen_uids, *([self._reward.uid] if self._reward else [])]
         self._task = TaskSpec(

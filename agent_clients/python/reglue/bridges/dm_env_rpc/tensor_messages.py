@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from reglue.errors import BadArgument, BadReply, MissingExtra, UsageError, brief
 from reglue.net import grpc_settings  # before dm_env_rpc loads grpc
 from reglue.spec import Array, Box, Discrete, Domain, TensorSpec, check_row
+from reglue.texts import Text
 
 try:
     from dm_env_rpc.v1 import dm_env_rpc_pb2 as pb
@@ -51,7 +52,7 @@ _MOST_CHOICES = 2**31  # of a Discrete
 
 
 class WireTensor:
-    """One tensor: its TensorSpec of ours, and its messages of dm_env_rpc."""
+    """One tensor of numbers: its TensorSpec of ours, and its messages of dm_env_rpc."""
 
     def __init__(self, uid: int, spec: TensorSpec) -> None:
         self.uid, self.spec = uid, spec
@@ -63,13 +64,13 @@ class WireTensor:
     def of(cls, kind: str, uid: int, message: Any) -> WireTensor:
         """The tensor of a TensorSpec of dm_env_rpc; `kind` is observation or action.
 
-        Raises UsageError for texts, protos and shapes whose size is not fixed.
+        Raises UsageError for strings, protos and shapes whose size is not fixed.
         """
         what, shape = f"the {kind} {brief(message.name)}", tuple(message.shape)
         dtype = _DTYPES.get(message.dtype)
         if dtype is None:
             got = _NAMES.get(message.dtype, f"data type {message.dtype}")
-            raise UsageError(what, got=got, wanted="numbers or booleans")
+            raise UsageError(what, got=got, wanted="numbers, booleans or a string")
         if any(size < 0 for size in shape):
             got = f"the shape {brief(list(shape))}"
             raise UsageError(what, got=got, wanted="a fixed size on each axis, without -1")
@@ -86,6 +87,12 @@ class WireTensor:
                 if np.isfinite(limit).any():
                     self._fill(value, limit)
         return spec
+
+    @property
+    def default(self) -> Array:
+        """Zeros, or the legal values nearest to them."""
+        zeros = np.zeros(self.spec.shape, self.spec.numpy_dtype)
+        return zeros if self.spec.limits is None else np.clip(zeros, *self.spec.limits)
 
     def write(self, message: Any, value: Array) -> None:
         """Fill an empty Tensor of dm_env_rpc with a value of the tensor's shape."""
@@ -125,6 +132,63 @@ class WireTensor:
             payload.array = flat.tobytes()
         else:
             payload.array.extend(flat.ravel().tolist())
+
+
+class WireText:
+    """One string: a Text of ours, and its messages of dm_env_rpc, which has no lengths."""
+
+    def __init__(self, uid: int, spec: Text) -> None:
+        self.uid, self.spec = uid, spec
+
+    @classmethod
+    def of(cls, kind: str, uid: int, message: Any, most: int) -> WireText:
+        """The string of a TensorSpec of dm_env_rpc, of at most `most` characters.
+
+        Raises UsageError for an array of strings.
+        """
+        if message.shape:
+            got = f"STRING of shape {brief(list(message.shape))}"
+            raise UsageError(f"the {kind} {brief(message.name)}", got=got, wanted="one string: []")
+        return cls(uid, Text(message.name, most))
+
+    def spec_message(self) -> Any:
+        """The TensorSpec of dm_env_rpc."""
+        return pb.TensorSpec(name=self.spec.name, dtype=pb.DataType.STRING)
+
+    @property
+    def default(self) -> Array:
+        """A shortest text."""
+        return self.spec.shortest
+
+    def write(self, message: Any, value: Array) -> None:
+        """Fill an empty Tensor of dm_env_rpc. Raises IllegalAction for bytes that are no text."""
+        message.strings.array.append(self.spec.decode(value))
+
+    def read(self, message: Any) -> Array:
+        """The row of a Tensor of dm_env_rpc. Raises BadReply."""
+        name, field = self.spec.name, message.WhichOneof("payload")
+        if field != "strings":
+            raise BadReply("WRONG_KIND", got=f"{name!r} as {field or 'nothing'}", wanted="strings")
+        texts = message.strings.array
+        if message.shape or len(texts) != 1:
+            shape = brief(list(message.shape))
+            got = f"{name!r} of shape {shape} with {len(texts)} strings"
+            raise BadReply("WRONG_SIZE", got=got, wanted="shape [] with one")
+        try:
+            return self.spec.encode(texts[0])
+        except BadArgument as error:
+            got = f"{name!r} of {len(texts[0])} characters, {error.got}"
+            raise BadReply("OUT_OF_DOMAIN", got=got, wanted=error.wanted) from None
+
+
+Wire: TypeAlias = WireTensor | WireText
+
+
+def wire_of(kind: str, uid: int, message: Any, most_characters: int) -> Wire:
+    """The tensor of a TensorSpec of dm_env_rpc. Raises UsageError."""
+    if message.dtype == pb.DataType.STRING:
+        return WireText.of(kind, uid, message, most_characters)
+    return WireTensor.of(kind, uid, message)
 
 
 def settings_of(what: str, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -191,11 +255,14 @@ __all__ = [
     "DISCOUNT",
     "MESSAGE_BYTES",
     "REWARD",
+    "Wire",
     "WireTensor",
+    "WireText",
     "dm_env_rpc_pb2_grpc",
     "grpc",
     "pb",
     "setting_value",
     "settings_of",
     "status_pb2",
+    "wire_of",
 ]

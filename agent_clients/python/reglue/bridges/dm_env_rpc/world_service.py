@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, Protocol
@@ -18,7 +18,9 @@ from reglue.bridges.dm_env_rpc.tensor_messages import (
     DISCOUNT,
     MESSAGE_BYTES,
     REWARD,
+    Wire,
     WireTensor,
+    WireText,
     dm_env_rpc_pb2_grpc,
     grpc,
     pb,
@@ -35,6 +37,7 @@ from reglue.errors import (
     printable,
 )
 from reglue.spec import Array, Box, TaskSpec, TensorSpec
+from reglue.texts import Text, action_texts, observation_texts
 from reglue.tracebacks import explained
 
 log = logging.getLogger("reglue")
@@ -262,10 +265,9 @@ class _Tensors:
             TensorSpec(REWARD, "float64"),
             TensorSpec(DISCOUNT, "float64", (), Box((0.0,), (1.0,))),
         )
-        seen = enumerate((*spec.observations, *told), 1)
-        self.observations = {uid: WireTensor(uid, each) for uid, each in seen}
-        self._actions = {uid: WireTensor(uid, each) for uid, each in enumerate(spec.actions, 1)}
-        self._defaults = {each.name: _default(each) for each in spec.actions}
+        self.observations = _by_uid((*spec.observations, *told), observation_texts(spec))
+        self._actions = _by_uid(spec.actions, action_texts(spec))
+        self._defaults = {each.spec.name: each.default for each in self._actions.values()}
         self.message = pb.ActionObservationSpecs(
             actions={uid: each.spec_message() for uid, each in self._actions.items()},
             observations={uid: each.spec_message() for uid, each in self.observations.items()},
@@ -281,7 +283,7 @@ class _Tensors:
 
     def actions(self, request: Any) -> dict[str, Array]:
         """The actions of a request, by name. One that was not sent is zero, or the legal value
-        nearest to zero.
+        nearest to zero; of texts one of the shortest.
 
         Raises BadArgument, BadReply.
         """
@@ -335,10 +337,12 @@ def serving(service: WorldService, listen: str, most: int) -> Iterator[str]:
         pool.shutdown()
 
 
-def _default(tensor: TensorSpec) -> Array:
-    """Zeros, or the legal values nearest to them."""
-    zeros = np.zeros(tensor.shape, tensor.numpy_dtype)
-    return zeros if tensor.limits is None else np.clip(zeros, *tensor.limits)
+def _by_uid(tensors: Sequence[TensorSpec], texts: Mapping[str, Text]) -> dict[int, Wire]:
+    """Tensors, of which those with a name of `texts` are texts."""
+    return {
+        uid: WireText(uid, texts[each.name]) if each.name in texts else WireTensor(uid, each)
+        for uid, each in enumerate(tensors, 1)
+    }
 
 
 def _refuse_settings(request: Any) -> None:

@@ -29,10 +29,7 @@ from reglue.spec import (
     TensorSpec,
     check_row,
 )
-from reglue.texts import Text
-
-MOST_CHARACTERS = 1000
-"""Of a string whose schema has no maxLength."""
+from reglue.texts import MOST_CHARACTERS, Text
 
 _MOST_CHOICES = 2**31  # of a Discrete
 _MOST = 2**63 - 1  # int64's
