@@ -252,7 +252,7 @@ def _legacy_frames(data: bytes) -> None:
             read(content)
 
 
-_STRING = WireText(0, Text("string", 8))
+_STRING = WireText(len(SPEC.observations) + len(SPEC.actions), Text("string", 8))
 
 
 def _dm_env_rpc_specs(data: bytes) -> None:
@@ -268,7 +268,7 @@ def _dm_env_rpc_tensors(data: bytes) -> None:
     step = pb.StepRequest.FromString(data)
     for uid, tensor in enumerate((*SPEC.observations, *SPEC.actions)):
         WireTensor(uid, tensor).read(step.actions[uid])
-        _STRING.read(step.actions[uid])
+    _STRING.read(step.actions[_STRING.uid])
 
 
 def _dm_env_rpc_step() -> Any:
