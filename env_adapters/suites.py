@@ -25,7 +25,7 @@ from reglue.tools.loading import find, without_class
 _GYMNASIUM = "env_adapters.gymnasium:Gymnasium"
 _GYMNAX = "env_adapters.jax.gymnax_library:gymnax"
 _DM_ENV_RPC = "reglue.bridges.dm_env_rpc.rpc_environment:DmEnvRpc"
-_RL_GLUE = "reglue.bridges.rl_glue.legacy_environment:legacy_suite"
+_RL_GLUE = "reglue.bridges.rl_glue.legacy_environment:LegacySuite"
 _OPENENV = "reglue.bridges.openenv.openenv_environment:OpenEnv"
 SCHEDULE = "env_adapters.curricula.suite:Schedule"
 META_WORLD = "env_adapters.metaworld:MetaWorld"

@@ -143,7 +143,7 @@ LENGTHS = [
 
 
 @pytest.mark.parametrize("settings", LENGTHS, ids=["cmd", "message"])
-def test_a_variant_is_a_program_that_has_its_number(settings: dict[str, str]) -> None:
+def test_a_variant_is_a_program_that_has_its_number(settings: dict[str, Any]) -> None:
     with nothing_left():
         suite = LegacySuite(variants=3, **settings)
         assert suite.variants == {"rl-glue": 3}
@@ -195,11 +195,14 @@ def test_a_command_and_variants_are_an_environment_by_name(workers: int) -> None
     assert result.steps.counted == 2 * (10 + 11 + 12)
 
 
-def test_variants_are_told_to_the_programs() -> None:
+@pytest.mark.parametrize("variants", [3, 0, True, 1.0])
+def test_variants_are_a_number_that_is_told_to_the_programs(variants: Any) -> None:
     with raises(
-        BadArgument, got="variants 3", wanted="1, or more with {variant} in cmd or message"
+        BadArgument,
+        got=f"variants {variants}",
+        wanted="1, or more with {variant} in cmd or message",
     ):
-        LegacySuite(cmd=codec("environment"), variants=3)
+        LegacySuite(codec("environment"), variants=variants)
 
 
 def test_an_environment_by_name_has_a_command() -> None:

@@ -33,13 +33,14 @@ class LegacyEnvironment(Worlds):
     program is replaced, unless messages were sent, which a new one would not have received.
 
     Args:
-        place: Keywords of `Place`.
+        cmd: Starts a program; by default the environment waits until one connects.
+        place: Other keywords of `Place`.
 
     Raises BadArgument. Routines raise EnvironmentFault.
     """
 
-    def __init__(self, **place: Any) -> None:
-        self._legacy = _StayingSuite(**place)
+    def __init__(self, *, cmd: str = "", **place: Any) -> None:
+        self._legacy = LegacySuite(cmd, programs_stay=True, **place)
         super().__init__(self._legacy)
 
     def connect(self) -> None:
@@ -62,11 +63,14 @@ class LegacySuite:
     A program draws its own random numbers: a cell's seed does not determine its episode.
 
     Args:
+        cmd: Starts a program; empty: a world waits until one connects.
         variants: The number of problems, which share a task spec. A program plays one of them, and
             is replaced where a world's variant changes.
         message: Sent to each program by env_message, before env_init.
         task: The name of the task.
-        place: Keywords of `Place`.
+        programs_stay: Whether programs stay connected after `close`, until `end`. They may have
+            another task after that.
+        place: Other keywords of `Place`.
 
     `{variant}` in `cmd` and `message` stands for the variant, from 0.
 
@@ -79,37 +83,46 @@ class LegacySuite:
     raw_actions = True  # RL-Glue passes on what the agent chose
 
     def __init__(
-        self, *, variants: int = 1, message: str = "", task: str = "rl-glue", **place: Any
+        self,
+        cmd: str,
+        *,
+        variants: int = 1,
+        message: str = "",
+        task: str = "rl-glue",
+        programs_stay: bool = False,
+        **place: Any,
     ) -> None:
-        self._place = Place(Kind.ENVIRONMENT, **place)
+        self._place = Place(Kind.ENVIRONMENT, cmd=cmd, **place)
         count: object = variants
-        most = math.inf if _VARIANT in self._place.cmd + message else 1
-        if not (isinstance(count, int) and 1 <= count <= most):
+        most = math.inf if _VARIANT in cmd + message else 1
+        if type(count) is not int or not 1 <= count <= most:
             wanted = f"1, or more with {_VARIANT} in cmd or message"
             raise BadArgument(got=f"variants {brief(variants)}", wanted=wanted)
         self.variants: Mapping[str, int] = MappingProxyType({task: variants})
         self.programs: list[EnvironmentProgram] = []
         self.had_messages = False
-        self.max_slots = 0 if self._place.cmd else 1
+        self.max_slots = 0 if cmd else 1
+        self._programs_stay = programs_stay
         self._message = message
         self._free: list[EnvironmentProgram] = []  # no world has them
         self._spec: TaskSpec | None = None
 
     @property
     def spec(self) -> TaskSpec:
-        """The answer of a program with variant 0 to env_init."""
-        return self._spec or self.asked()
+        """The answer of a program with variant 0 to env_init; if programs stay, to a new one."""
+        if self._spec is None or self._programs_stay:
+            self._spec = self._asked()
+        return self._spec
 
-    def asked(self) -> TaskSpec:
+    def _asked(self) -> TaskSpec:
         """The answer of one program to env_init. All others are asked before their next start."""
         for each in self.programs:
             each.is_begun = False
         program = self.program(None)
         try:
-            self._spec = program.begin()
+            return program.begin()
         finally:
             self.free(program)
-        return self._spec
 
     def world(self) -> _World:
         """A world for one more slot."""
@@ -160,48 +173,21 @@ class LegacySuite:
         """Keep the program for another world."""
         self._free.append(program)
 
-    def clean_up(self) -> None:
-        """env_cleanup."""
-        for each in self.programs:
-            if each.is_begun and not each.line.is_lost:
-                each.is_begun = False
-                each.line.ask(Code.ENV_CLEANUP)
+    def close(self) -> None:
+        """env_cleanup, then end the programs unless they stay."""
+        try:
+            for each in self.programs:
+                if each.is_begun and not each.line.is_lost:
+                    each.is_begun = False
+                    each.line.ask(Code.ENV_CLEANUP)
+        finally:
+            if not self._programs_stay:
+                self.end()
 
     def end(self) -> None:
         """End the programs."""
         for each in self.programs:
             each.line.close()
-
-    def close(self) -> None:
-        """env_cleanup, then end the programs."""
-        try:
-            self.clean_up()
-        finally:
-            self.end()
-
-
-class _StayingSuite(LegacySuite):
-    """Its programs stay connected when it is closed, and may have another task after that."""
-
-    @property
-    def spec(self) -> TaskSpec:
-        """The answer of one program to env_init, for each env_init."""
-        return self.asked()
-
-    def close(self) -> None:
-        """env_cleanup."""
-        self.clean_up()
-
-
-def legacy_suite(cmd: str, **settings: Any) -> LegacySuite:
-    """The suite of the environment's name `rl-glue`: programs that `cmd` starts.
-
-    Args:
-        settings: Keywords of `LegacySuite`.
-
-    Raises BadArgument.
-    """
-    return LegacySuite(cmd=cmd, **settings)
 
 
 class EnvironmentProgram:
