@@ -9,7 +9,9 @@ from reglue.messages.agent_messages import AgentHello
 from reglue.spec import TaskSpec
 
 _ADAPTS: Mapping[str, str] = {
-    "cpp": "C++: adapts of traits(); C: REGLUE_ADAPTS; Julia: adapts",  # all by the C++ client
+    "cpp": "C++: adapts of traits()",
+    "c": "C: REGLUE_ADAPTS",
+    "julia": "Julia: adapts",
     "typescript": "TypeScript: adapts",
     "python": "Python: adapts = True, or the methods adapt_begin() or adapt(); of Meta-World's "
     "agents init(), adapt_action(), step() and adapt()",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
@@ -37,12 +39,20 @@ PROGRAMS = [
     ids=["-".join(each[:3]) for each in PROGRAMS],
 )
 def test_every_check_of_the_kit_passes(
-    language: str, role: str, transport: str, only: str, libreglue: Mapping[str, str]
+    language: str,
+    role: str,
+    transport: str,
+    only: str,
+    libreglue: Mapping[str, str],
+    tmp_path: Path,
 ) -> None:
+    """The hello of each language's client names that language."""
     command = shlex.join(conformance_program(language, role))
     kit = (sys.executable, "-m", "reglue", "conformance", role)
-    how = ("--transport", transport, "--only", only)
+    written = tmp_path / "checks.json"
+    how = ("--transport", transport, "--only", only, "--json", str(written))
     report = run(*kit, "--cmd", command, *how, environment=libreglue)
     left_out = OF_GRPC_ALONE if transport == "unix" else set()
     count = sum(check.name not in left_out for check in checks_of(role, only))
     assert f"{count} of {count} checks passed" in report
+    assert json.loads(written.read_text())["sdk"].startswith(f"reglue-{language} ")

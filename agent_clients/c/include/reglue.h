@@ -115,6 +115,11 @@ typedef void (*reglue_log)(const char *line, void *user);
  * the handle. NULL, as at first: to stderr. */
 REGLUE_API void reglue_set_log(reglue_log log, void *user);
 
+/** Says which client library handles that are made from now on belong to, by its name and version such as
+ * "reglue-julia 0.1.0", if it is built on this one: the glue's messages say how its language does what they want. NULL,
+ * as at first: this library. */
+REGLUE_API void reglue_set_sdk(const char *sdk);
+
 /** Names the flag of all handles. They look at it twenty times a second while they wait, and
  * leave once it is not 0, and tell the glue "interrupted": an agent and an environment as by reglue_stop; joining as
  * a benchmark program, and its routines, return REGLUE_LOST. An experiment that is closed meanwhile says so, too. A

@@ -29,6 +29,7 @@ struct Settings {
   std::mutex mutex;  // guards the others
   reglue_log log = nullptr;
   void* user = nullptr;
+  std::string sdk;  // empty: this library's
   bool handles_signals = true;
 };
 Settings settings;
@@ -42,6 +43,11 @@ std::function<void(const std::string&)> present_log() {
   return [log = settings.log, user = settings.user](const std::string& line) {
     log(line.c_str(), user);
   };
+}
+
+std::string present_sdk() {
+  const std::lock_guard<std::mutex> lock(settings.mutex);
+  return settings.sdk.empty() ? "reglue-c " REGLUE_VERSION : settings.sdk;
 }
 
 std::function<bool()> stop_of(const std::atomic<bool>* is_stopped) {
@@ -77,6 +83,7 @@ Options options_of(const reglue_options* c_options, const std::atomic<bool>* is_
   options.ca = text_of(from.ca);
   options.tls_name = text_of(from.tls_name);
   options.name = text_of(from.name);
+  options.sdk = present_sdk();
   options.log = present_log();
   handle_signals();
   options.stop = stop_of(is_stopped);
@@ -108,6 +115,11 @@ void reglue_set_log(reglue_log log, void* user) {
   const std::lock_guard<std::mutex> lock(reglue::c::settings.mutex);
   reglue::c::settings.log = log;
   reglue::c::settings.user = user;
+}
+
+void reglue_set_sdk(const char* sdk) {
+  const std::lock_guard<std::mutex> lock(reglue::c::settings.mutex);
+  reglue::c::settings.sdk = sdk ? sdk : "";
 }
 
 void reglue_set_stop(const volatile std::sig_atomic_t* stop) { reglue::c::stop_flag = stop; }

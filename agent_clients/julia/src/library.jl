@@ -20,7 +20,9 @@ function open_library(path::String)
     end
     version = dlsym(opened, :reglue_version; throw_error = false)
     version === nothing && throw(UsageError("got $path, wanted libreglue.so; set REGLUE_LIBRARY to its path"))
-    check_version(path, VersionNumber(unsafe_string(ccall(version, Cstring, ()))))
+    number = unsafe_string(ccall(version, Cstring, ()))
+    check_version(path, VersionNumber(number))
+    ccall(dlsym(opened, :reglue_set_sdk), Cvoid, (Cstring,), "reglue-julia $number")
     ccall(dlsym(opened, :reglue_set_stop), Cvoid, (Ptr{Cint},), pending())
     ccall(dlsym(opened, :reglue_handle_signals), Cvoid, (Cint,), 0)  # Julia does, and Reglue.main
     return opened

@@ -13,7 +13,9 @@ from reglue.messages.agent_messages import AgentHello
     [
         ("reglue-python 0.1.0", ["Python"]),
         ("reglue-typescript 0.1.0", ["TypeScript"]),
-        ("reglue-cpp 0.1.0", ["C++", "C", "Julia"]),
+        ("reglue-cpp 0.1.0", ["C++"]),
+        ("reglue-c 0.1.0", ["C"]),
+        ("reglue-julia 0.1.0", ["Julia"]),
         ("somebody's own", []),
         ("", []),
     ],

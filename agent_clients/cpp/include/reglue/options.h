@@ -20,6 +20,7 @@ struct Options {
   std::string ca;  ///< a file, PEM or DER, of the authority to trust; empty: the join string's
   std::string tls_name;  ///< of the glue's certificate; empty: the join string's or the address's
   std::string name;  ///< what the peer calls itself; empty: what it says of itself
+  std::string sdk;  ///< name and version of the client library; empty: this one's
 
   /// How long to wait for a glue that is not up. One that was joined says how long it is looked for
   /// when it is gone.

@@ -41,10 +41,11 @@ Budget decode_budget(const v1::AgentCall& call) {
 }
 
 std::function<void(v1::AgentReply&, const v1::Ticket&, std::uint64_t)> hello_of(
-    const AgentTraits& traits, const std::string& name) {
-  return [traits, name](v1::AgentReply& reply, const v1::Ticket& ticket, std::uint64_t answered) {
+    const Options& options, const AgentTraits& traits, const std::string& name) {
+  return [traits, name, sdk = sdk_of(options)](v1::AgentReply& reply, const v1::Ticket& ticket,
+                                               std::uint64_t answered) {
     v1::AgentHello& hello = *reply.mutable_hello();
-    greet(hello, ticket, answered);
+    greet(hello, sdk, ticket, answered);
     hello.set_agent(clean(name, kMostNameCharacters));
     hello.set_max_slots(traits.max_slots);
     hello.set_partial_turns(traits.partial_turns);
@@ -57,7 +58,7 @@ std::function<void(v1::AgentReply&, const v1::Ticket&, std::uint64_t)> hello_of(
 
 struct [[gnu::visibility("hidden")]] AgentSession::State {
   State(const Options& options, const AgentTraits& traits, const std::string& name)
-      : session(options, name, hello_of(traits, name)) {}
+      : session(options, name, hello_of(options, traits, name)) {}
 
   /// What the call is. Throws BadReply and SpecError.
   void decode(v1::AgentCall& message);

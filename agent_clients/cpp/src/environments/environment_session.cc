@@ -7,12 +7,12 @@ namespace reglue {
 namespace {
 
 /// The environment's hello.
-AnsweringSession<EnvironmentWire>::Hello hello_of(const std::string& name,
+AnsweringSession<EnvironmentWire>::Hello hello_of(const Options& options, const std::string& name,
                                                   std::uint32_t max_slots) {
-  return [max_slots, name = clean(name, kMostNameCharacters)](
+  return [max_slots, name = clean(name, kMostNameCharacters), sdk = sdk_of(options)](
              v1::EnvironmentReply& reply, const v1::Ticket& ticket, std::uint64_t answered) {
     v1::EnvironmentHello& hello = *reply.mutable_hello();
-    greet(hello, ticket, answered);
+    greet(hello, sdk, ticket, answered);
     hello.set_environment(name);
     hello.set_max_slots(max_slots);
   };
@@ -22,7 +22,7 @@ AnsweringSession<EnvironmentWire>::Hello hello_of(const std::string& name,
 
 EnvironmentConnection::EnvironmentConnection(const Options& options, const std::string& name,
                                              std::uint32_t max_slots)
-    : session_(options, name, hello_of(name, max_slots)), codec_(max_slots) {}
+    : session_(options, name, hello_of(options, name, max_slots)), codec_(max_slots) {}
 
 const EnvironmentCall* EnvironmentConnection::next() {
   wait(std::nullopt);

@@ -21,6 +21,7 @@ v1::ExperimentCall goodbye(const char* reason) {
 
 ExperimentSession::ExperimentSession(const Options& options)
     : name_(clean(options.name.empty() ? "experiment" : options.name, kMostNameCharacters)),
+      sdk_(sdk_of(options)),
       connect_timeout_(limited(options.connect_timeout)),
       log_(options),
       interrupt_(options.stop),
@@ -111,7 +112,7 @@ Stream& ExperimentSession::opened() {
   if (!stream_) {
     v1::ExperimentCall call;
     v1::ExperimentHello& hello = *call.mutable_hello();
-    greet(hello, route_.ticket, answered_);
+    greet(hello, sdk_, route_.ticket, answered_);
     hello.set_experiment(name_);
     stream_ = route_.open(call, answered_, is_admitted_);
     is_admitted_ = true;

@@ -49,6 +49,7 @@ class ExperimentSession {
   void reconnect(const StreamEnded& end, ReconnectWait& reconnect_wait, Clock::time_point until);
 
   const std::string name_;
+  const std::string sdk_;
   const std::chrono::milliseconds connect_timeout_;
   std::chrono::milliseconds timeout_ = std::chrono::hours(24);  // of one call
   const Log log_;

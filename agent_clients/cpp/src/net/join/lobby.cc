@@ -94,7 +94,9 @@ std::string seconds(std::chrono::milliseconds time) {
 
 }  // namespace
 
-std::string sdk() { return "reglue-cpp " REGLUE_VERSION; }
+std::string sdk_of(const Options& options) {
+  return options.sdk.empty() ? "reglue-cpp " REGLUE_VERSION : options.sdk;
+}
 
 std::string hello_proof(const std::string& secret, const std::string& session,
                         std::uint64_t answered) {

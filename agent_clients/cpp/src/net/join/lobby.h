@@ -12,6 +12,7 @@
 #include "log.h"
 #include "net/interrupt.h"
 #include "net/join/join_string.h"
+#include "reglue/options.h"
 #include "reglue/v1/lobby.pb.h"
 
 namespace reglue {
@@ -21,8 +22,8 @@ inline constexpr std::uint32_t kProtocolMinor = 0;
 inline constexpr std::size_t kHubMessageBytes = 64 << 20;  // 64 MiB; largest, both ways
 inline constexpr std::size_t kMostNameCharacters = 200;
 
-/// Name and version of this library, as AgentHello carries it.
-std::string sdk();
+/// Name and version of the client library, as AgentHello carries it.
+std::string sdk_of(const Options& options);
 
 /// HMAC-SHA256 that shows that a stream belongs to a ticket (AgentHello.proof).
 std::string hello_proof(const std::string& secret, const std::string& session,
@@ -72,10 +73,10 @@ class Joining {
 /// Fills in the fields that the hellos of all roles share; `Hello` is agent.proto's,
 /// environment.proto's or experiment.proto's.
 template <class Hello>
-void greet(Hello& hello, const v1::Ticket& ticket, std::uint64_t answered) {
+void greet(Hello& hello, const std::string& sdk, const v1::Ticket& ticket, std::uint64_t answered) {
   hello.set_major(kProtocolMajor);
   hello.set_minor(kProtocolMinor);
-  hello.set_sdk(sdk());
+  hello.set_sdk(sdk);
   hello.set_session(ticket.session());
   hello.set_proof(hello_proof(ticket.secret(), ticket.session(), answered));
   hello.set_answered(answered);
