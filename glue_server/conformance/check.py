@@ -17,7 +17,11 @@ class Check:
 
     name: str  # group.what
     wanted: str  # a sentence
-    run: Callable[[Harness], None]  # raises ReglueError if the client fails
+    run: Callable[[Harness], None]  # raises ReglueError if the client fails, or Skipped
+
+
+class Skipped(Exception):
+    """The check does not apply to this client, by what the client declares."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +30,9 @@ class Verdict:
 
     name: str
     wanted: str
-    passed: bool
-    detail: str  # a text that says what went wrong; empty if nothing
+    passed: bool  # or skipped
+    skipped: bool
+    detail: str  # a text that says what went wrong, or why it was skipped; empty if it passed
     duration_s: float
 
 

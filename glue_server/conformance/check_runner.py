@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from fnmatch import fnmatchcase
 from queue import SimpleQueue
 
-from glue_server.conformance.check import Check, Level, Verdict, is_of_level
+from glue_server.conformance.check import Check, Level, Skipped, Verdict, is_of_level
 from glue_server.conformance.checks import CHECKS
 from glue_server.conformance.harness import Harness
 from glue_server.processes.interrupts import uninterrupted
@@ -70,18 +70,31 @@ def _run(check: Check, idle: SimpleQueue[Harness]) -> Verdict:
     """Run it with the next idle harness."""
     harness = idle.get()
     began = time.monotonic()
+    reason = ""
     try:
         detail = _failure(check, harness)
+    except Skipped as skipped:
+        detail, reason = "", f"skipped: {skipped}"
     finally:
         idle.put(harness)
-    return Verdict(check.name, check.wanted, not detail, detail, time.monotonic() - began)
+    return Verdict(
+        check.name,
+        check.wanted,
+        passed=not detail,
+        skipped=bool(reason),
+        detail=detail or reason,
+        duration_s=time.monotonic() - began,
+    )
 
 
 def _failure(check: Check, harness: Harness) -> str:
-    """The error, and the end of an exited client's output; empty if the client passed."""
+    """The error, and the end of an exited client's output; empty if the client passed.
+
+    Raises Skipped, UsageError.
+    """
     try:
         check.run(harness)
-    except UsageError:
+    except (Skipped, UsageError):
         raise
     except ReglueError as error:
         detail = f"{type(error).__name__}: {error}"

@@ -122,8 +122,14 @@ class _Awaited:
 class ClientRun:
     """One run of a client, from its start to its exit."""
 
-    def __init__(self, client: Client, *, role: str, timeout_s: float) -> None:
+    def __init__(
+        self, client: Client, *, role: str, timeout_s: float, join_timeout_s: float
+    ) -> None:
+        """A client that was just started. Nobody but a person may take longer than
+        `join_timeout_s` until it has joined.
+        """
         self.client = client
+        self._joins_by = time.monotonic() + (join_timeout_s if client.is_watched else _PEOPLE_S)
         self.is_over = False  # no check may use it any more
         self._role = role
         self._timeout_s = timeout_s
@@ -134,16 +140,25 @@ class ClientRun:
 
     def admit_at(self, server: GlueServer) -> Any:
         """Wait until `server` has admitted the client; returns its port. Raises NotConforming."""
-        timeout_s = self._timeout_s if self.client.is_watched else _PEOPLE_S
-        deadline = time.monotonic() + timeout_s
+        deadline, within = self.deadline()
         while (port := server.next(self._role, POLL_S)) is None:
             if self.client.exit_code() is not None:
                 raise NotConforming("joining", got=self.ending(), wanted="a client that joins")
             if time.monotonic() > deadline:
-                got = f"nobody within {timeout_s:g} s"
-                raise NotConforming("joining", got=got, wanted=f"the {self._role} under test")
+                got, wanted = f"nobody within {within}", f"the {self._role} under test"
+                raise NotConforming("joining", got=got, wanted=wanted)
         self._port = port
         return port
+
+    def deadline(self) -> tuple[float, str]:
+        """The monotonic time by which the client has to do what is expected next, and how long that
+        is. One that has not joined yet may still be starting.
+        """
+        now = time.monotonic()
+        until = now + self._timeout_s
+        if self._port is None:
+            until = max(until, self._joins_by)
+        return until, f"{until - now:.3g} s"
 
     def say_farewell(self) -> None:
         """Send the farewell. Raises NotConforming unless the client exits with code 0.
@@ -172,7 +187,7 @@ class ClientRun:
         """
         self.is_over = True
         is_here = is_here or self._has_stream
-        deadline = time.monotonic() + self._timeout_s
+        deadline, within = self.deadline()
         gone_at: float | None = None
         while self.client.exit_code() is None:
             now = time.monotonic()
@@ -180,7 +195,7 @@ class ClientRun:
             if not self.client.is_watched and gone_at and now > gone_at + _AWAY_S:
                 return
             if now > deadline:
-                wanted = f"one that leaves within {self._timeout_s:g} s"
+                wanted = f"one that leaves within {within}"
                 raise NotConforming("leaving", got="a client that stays", wanted=wanted)
             time.sleep(POLL_S)
         if (self.client.exit_code() or 0) < 0:  # a signal's number

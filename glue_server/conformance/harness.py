@@ -49,16 +49,19 @@ class Harness:
         *,
         token: str | None = None,
         timeout_s: float = 30.0,
+        join_timeout_s: float = 120.0,
         drivers: Mapping[str, Callable[..., Driver]] = DRIVERS,
     ) -> None:
         """Clients connect to `proxy`, over its Unix socket if it has one.
 
-        Joining, an answer, a reconnection and leaving may each take `timeout_s` seconds.
+        An answer, a reconnection and leaving may each take `timeout_s` seconds. Starting and
+        joining may take `join_timeout_s`.
         """
         self.role = role
         self.proxy = proxy
         self.token = token or secrets.token_hex(24)
         self.timeout_s = timeout_s
+        self._join_timeout_s = join_timeout_s
         self.sdk = ""  # what the last client called its library
         self._is_aborted = False
         self._clients = clients
@@ -104,7 +107,12 @@ class Harness:
         if tls is not None:
             address = str(JoinString(address, self.token, tls.authority, tls.name))
         client = self._clients.start(address, self.token)
-        self._run = ClientRun(client, role=self.role, timeout_s=self.timeout_s)
+        self._run = ClientRun(
+            client,
+            role=self.role,
+            timeout_s=self.timeout_s,
+            join_timeout_s=self._join_timeout_s,
+        )
         if self._is_aborted:  # now, or while the client was started
             client.close()
         return self._run
@@ -139,6 +147,11 @@ class Harness:
         if self._driver is None:
             self._driver = self._make_driver(port, timeout_s=self.timeout_s)
         self._driver.port = port
+
+    def deadline(self) -> tuple[float, str]:
+        """See `ClientRun.deadline`."""
+        assert self._run is not None, "start_client() comes first"
+        return self._run.deadline()
 
     def reset(self) -> None:
         """End the client, and close every server."""

@@ -186,6 +186,9 @@ def test_what_is_not_repeatable_is_evaluated_and_trained_on_alone(
     result = play(f"evaluate:{name}")
     assert result.complete
     assert result.repeatable is False
+    (environment,) = (each for each in result.repeats if each.who == "environment")
+    assert environment.declared
+    assert str(environment) == "not repeatable: the environment is declared so"
     with closing(reglue.make_vec(name, 2)) as batch:
         batch.reset()
     for procedure in ("multi-task", "meta-learning"):

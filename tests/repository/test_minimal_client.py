@@ -135,5 +135,5 @@ def test_a_client_that_breaks_a_rule_is_found_out(
     files = [page / "minimal.py", page / PROGRAMS[role]]
     (file,) = (file for file in files if right in file.read_text())
     file.write_text(file.read_text().replace(right, wrong, 1))
-    flags = ("--level", "wire", "--only", check, "--timeout", "8")
+    flags = ("--level", "wire", "--only", check, "--timeout", "8", "--join-timeout", "8")
     assert conformance(page, role, page / PROGRAMS[role], *flags) == {check: False}

@@ -19,6 +19,7 @@ class Repeat(BaseModel, frozen=True, extra="forbid"):
     who: Literal["environment", "agent"]
     repeatable: bool | None  # it did the same to the bit; None: it could not be tried
     what: str  # what was tried again; where it first differs; or why nothing was
+    declared: bool = False  # not repeatable by its own declaration: nothing was tried
 
     def __str__(self) -> str:
         """The reason why somebody is not repeatable, with advice; or why it is not known."""
@@ -26,6 +27,8 @@ class Repeat(BaseModel, frozen=True, extra="forbid"):
             return f"the {self.who} is not known to be repeatable: {self.what}"
         if self.repeatable:
             return f"the {self.who} is repeatable: {self.what}"
+        if self.declared:
+            return f"not repeatable: {self.what}"
         how, advice = _BLAMES[self.who]
         return f"not repeatable, because of the {self.who}: {how}; {self.what}; {advice}"
 

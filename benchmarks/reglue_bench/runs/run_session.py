@@ -167,7 +167,8 @@ class Session:
     def _repeated(self) -> Repeat:
         settings = self._request.settings
         if not declared_repeatable(self._request.plan):
-            return Repeat(who="environment", repeatable=False, what="it says so of itself")
+            what = "the environment is declared so"
+            return Repeat(who="environment", repeatable=False, what=what, declared=True)
         if settings.engine != LOCAL:
             return _unknown("its environments were on other machines")
         try:

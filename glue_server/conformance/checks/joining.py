@@ -91,12 +91,12 @@ JOINING = (
 
 def wait_for(has_happened: Callable[[], bool], harness: Harness, what: str) -> None:
     """Wait until the client does something. Raises NotConforming."""
-    deadline = time.monotonic() + harness.timeout_s
+    deadline, within = harness.deadline()
     while not has_happened():
         if harness.has_lost_client:
             raise NotConforming("waiting", got="a client that has left", wanted=what)
         if time.monotonic() > deadline:
-            raise NotConforming("waiting", got=f"none within {harness.timeout_s:g} s", wanted=what)
+            raise NotConforming("waiting", got=f"none within {within}", wanted=what)
         time.sleep(POLL_S)
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from glue_server.conformance.check import Verdict
 from glue_server.conformance.check_runner import checks_of, run_checks
-from glue_server.conformance.harness import Harness
+from glue_server.conformance.drivers.driver import Driver
+from glue_server.conformance.harness import DRIVERS, Harness
 from glue_server.conformance.tcp_proxy import TcpProxy
 from tests.glue_server.conformance.thread_clients import Play, ThreadClients
 from tests.leftovers import nothing_left
@@ -14,12 +17,23 @@ PATIENCE_S = 15.0  # also for how long a client looks for a server that has left
 
 
 def verdicts(
-    role: str, play: Play, *names: str, patience_s: float = PATIENCE_S
+    role: str,
+    play: Play,
+    *names: str,
+    patience_s: float = PATIENCE_S,
+    drivers: Mapping[str, Callable[..., Driver]] = DRIVERS,
 ) -> dict[str, Verdict]:
     """The verdicts of these checks."""
     checks = [check for name in names for check in checks_of(role, name)]
     with nothing_left(3 * PATIENCE_S), TcpProxy() as proxy:
-        harness = Harness(role, ThreadClients(play), proxy, timeout_s=patience_s)
+        harness = Harness(
+            role,
+            ThreadClients(play),
+            proxy,
+            timeout_s=patience_s,
+            join_timeout_s=patience_s,
+            drivers=drivers,
+        )
         return {each.name: each for each in run_checks(checks, [harness], lambda _: None)}
 
 

@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,11 +27,13 @@ from reglue import connect
 from reglue.conformance import ConformanceAgent
 from reglue.errors import NotConforming, SessionLost, UnknownName, UsageError
 from reglue.messages.agent_messages import TextMessage
+from reglue.net.join_string import JoinString
 from tests.error_facts import raises
 from tests.glue_server.conformance.thread_clients import ThreadClients, session_of
 from tests.leftovers import nothing_left
 
 PATIENCE_S = 10.0
+BRIEF_S = 2.0  # for an answer; a client that starts late takes twice as long
 GOOD = session_of(ConformanceAgent)
 
 DYING = f"""
@@ -59,7 +62,7 @@ def proxy() -> Iterator[TcpProxy]:
 def run(
     proxy: TcpProxy, clients: Clients, *checks: Check, timeout_s: float = PATIENCE_S
 ) -> list[Verdict]:
-    harness = Harness("agent", clients, proxy, timeout_s=timeout_s)
+    harness = Harness("agent", clients, proxy, timeout_s=timeout_s, join_timeout_s=PATIENCE_S)
     return run_checks(checks, [harness], lambda _: None)
 
 
@@ -81,6 +84,27 @@ def test_a_client_that_dies_fails_its_check_and_the_next_gets_a_new_one(
     assert "exit code -9" in died.detail
     assert "I die" in died.detail
     assert then.passed, then.detail
+
+
+@pytest.mark.parametrize("name", ["calls.one-slot", "join.waits", "join.wrong-token"])
+def test_a_client_may_take_longer_to_start_than_to_answer(proxy: TcpProxy, name: str) -> None:
+    def starts_late(where: JoinString) -> object:
+        time.sleep(2 * BRIEF_S)
+        return GOOD(where)
+
+    (verdict,) = run(proxy, ThreadClients(starts_late), check(name), timeout_s=BRIEF_S)
+    assert verdict.passed, verdict.detail
+
+
+def test_a_client_that_dies_before_it_joins_is_told_at_once(
+    proxy: TcpProxy, tmp_path: Path
+) -> None:
+    clients = StartedClients("sh -c 'echo no library; exit 3'", tmp_path / "log")
+    harness = Harness("agent", clients, proxy, timeout_s=3600.0, join_timeout_s=3600.0)
+    (verdict,) = run_checks([check("calls.one-slot")], [harness], lambda _: None)
+    assert not verdict.passed
+    assert "exit code 3" in verdict.detail
+    assert "no library" in verdict.detail
 
 
 def test_a_client_that_is_well_stays_for_the_next_check(proxy: TcpProxy) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from glue_server.conformance.harness import DRIVERS_OF_ANY_PROGRAM
 from reglue import Box, TaskSpec
 from reglue.conformance import ConformanceAgent, ConformanceEnvironment
 from reglue.messages.agent_messages import Actions, Budget, Phase, Turn
@@ -238,6 +239,17 @@ ENVIRONMENTS: Mapping[str, tuple[type[ConformanceEnvironment], str]] = {
 def test_a_wrong_environment_is_found_out(what: str) -> None:
     environment, check = ENVIRONMENTS[what]
     assert "wanted" in found("environment", session_of(environment), check)
+
+
+def test_an_environment_that_is_declared_not_repeatable_is_not_checked_for_it() -> None:
+    class Unrepeatable(ConformanceEnvironment):
+        repeatable = False
+
+    name = "environment.repeats"
+    drivers = DRIVERS_OF_ANY_PROGRAM
+    verdict = verdicts("environment", session_of(Unrepeatable), name, drivers=drivers)[name]
+    assert (verdict.passed, verdict.skipped) == (True, True)
+    assert "declared not repeatable" in verdict.detail
 
 
 def test_an_environment_that_is_blind_to_adaptation_fails_the_check_of_that_alone() -> None:
