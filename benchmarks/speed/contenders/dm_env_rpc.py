@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 import grpc
@@ -15,49 +15,40 @@ import numpy as np
 from dm_env_rpc.v1 import connection, dm_env_adaptor, dm_env_rpc_pb2_grpc, tensor_utils
 from dm_env_rpc.v1 import dm_env_rpc_pb2 as pb
 
-from reglue.gymnasium import make_vec
-from speed.contenders.stepped_contender import steps_of
-from speed.launches import Helper, serve
+from speed.contenders.served_contender import contend
+from speed.launches import serve
 from speed.light import NUMBERS, Light
 
 OBSERVATION, REWARD, ACTION = 1, 2, 1
 
 
-def main() -> None:
+def step_by_their_client(address: str) -> None:
     """The client."""
-    with Helper("dm_env_rpc", "serve") as helper:
-        channel = connection.create_secure_channel_and_connect(helper.line())
-        environment, _ = dm_env_adaptor.create_and_join_world(channel, {}, {})
-        action = {"action": np.int64(0)}
+    channel = connection.create_secure_channel_and_connect(address)
+    environment, _ = dm_env_adaptor.create_and_join_world(channel, {}, {})
+    action = {"action": np.int64(0)}
 
-        def measure(steps: int) -> dict[str, float]:
-            """Seconds for so many steps."""
-            environment.reset()
-            began = time.perf_counter()
-            for _ in range(steps):
-                environment.step(action)
-            return {"seconds": time.perf_counter() - began, "steps": steps}
+    def measure(steps: int) -> dict[str, float]:
+        """Seconds for so many steps."""
+        environment.reset()
+        began = time.perf_counter()
+        for _ in range(steps):
+            environment.step(action)
+        return {"seconds": time.perf_counter() - began, "steps": steps}
 
-        serve(measure)
-        environment.close()
-        channel.close()
-
-
-def bridged(slots: int) -> None:
-    """Our client."""
-    with Helper("dm_env_rpc", "serve") as helper:
-        steps_of(make_vec(f"dm-env-rpc:{helper.line()}", slots))
+    serve(measure)
+    environment.close()
+    channel.close()
 
 
-def serve_environment() -> None:
-    """The server, until its input ends."""
+@contextmanager
+def serving() -> Iterator[str]:
+    """The server's address, until the block ends."""
     server = grpc.server(ThreadPoolExecutor(64))  # connections
     dm_env_rpc_pb2_grpc.add_EnvironmentServicer_to_server(Served(), server)
     port = server.add_secure_port("127.0.0.1:0", grpc.local_server_credentials())
     server.start()
-    sys.stdout.write(f"127.0.0.1:{port}\n")
-    sys.stdout.flush()
-    sys.stdin.read()
+    yield f"127.0.0.1:{port}"
     server.stop(None).wait()
 
 
@@ -111,10 +102,4 @@ def _specs() -> Any:
 
 
 if __name__ == "__main__":
-    match sys.argv[1:]:
-        case []:
-            main()
-        case ["bridged", slots]:
-            bridged(int(slots))
-        case ["serve"]:
-            serve_environment()
+    contend("dm_env_rpc", "dm-env-rpc", client=step_by_their_client, server=serving)

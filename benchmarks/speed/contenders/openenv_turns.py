@@ -5,9 +5,10 @@
 from __future__ import annotations
 
 import socket
-import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import uvicorn
@@ -17,10 +18,11 @@ from openenv.core.env_server.types import Action, Observation, State
 from openenv.core.generic_client import GenericEnvClient
 from pydantic import Field
 
-from reglue.gymnasium import make_vec
-from speed.contenders.stepped_contender import steps_of
-from speed.launches import Helper, serve
+from speed.contenders.served_contender import contend
+from speed.launches import ContenderFailed, serve
 from speed.light import NUMBERS, Light
+
+_STARTS_S = 30.0
 
 
 class Move(Action):  # type: ignore[misc]
@@ -59,19 +61,10 @@ class Served(Environment):  # type: ignore[misc]
         return State()
 
 
-def main() -> None:
+def step_by_their_client(url: str) -> None:
     """The client."""
-    with (
-        Helper("openenv_turns", "serve") as helper,
-        GenericEnvClient(base_url=helper.line()) as client,
-    ):
+    with GenericEnvClient(base_url=url) as client:
         serve(lambda steps: _measure(client, steps))
-
-
-def bridged(slots: int) -> None:
-    """Our client."""
-    with Helper("openenv_turns", "serve") as helper:
-        steps_of(make_vec(f"openenv:{helper.line()}", slots))
 
 
 def _measure(client: Any, steps: int) -> dict[str, float]:
@@ -82,27 +75,25 @@ def _measure(client: Any, steps: int) -> dict[str, float]:
     return {"seconds": time.perf_counter() - began, "steps": steps}
 
 
-def serve_environment() -> None:
-    """The server, until its input ends."""
+@contextmanager
+def serving() -> Iterator[str]:
+    """The server's URL, until the block ends. Raises ContenderFailed."""
     app = create_fastapi_app(Served, Move, Seen, max_concurrent_envs=64)
     server = uvicorn.Server(uvicorn.Config(app, log_level="error"))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
         thread.start()
-        while not server.started:
-            time.sleep(0.01)
-        sys.stdout.write(f"http://127.0.0.1:{listener.getsockname()[1]}\n")
-        sys.stdout.flush()
-        sys.stdin.read()
-        server.should_exit = True
-        thread.join(5.0)
+        try:
+            deadline = time.monotonic() + _STARTS_S
+            while not server.started:
+                if time.monotonic() > deadline or not thread.is_alive():
+                    raise ContenderFailed(f"OpenEnv's server did not start within {_STARTS_S:g} s")
+                time.sleep(0.01)
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join(5.0)
 
 
 if __name__ == "__main__":
-    match sys.argv[1:]:
-        case []:
-            main()
-        case ["bridged", slots]:
-            bridged(int(slots))
-        case ["serve"]:
-            serve_environment()
+    contend("openenv_turns", "openenv", client=step_by_their_client, server=serving)

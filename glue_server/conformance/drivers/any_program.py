@@ -95,19 +95,12 @@ class AnyEnvironmentDriver(_AnyPeerDriver, EnvironmentDriver):
         """Send env_init, with the slots of `spec`."""
         self._init(spec.slots)
 
-    def send(
-        self,
-        call: Any,
-        budget: Budget = Budget(),  # noqa: B008 - frozen
-        *,
-        for_reference: Any = None,
-    ) -> Any:
-        """Send a call, and wait for the reply, which `take` returns again."""
+    def _wanted_of(self, call: Any, budget: Budget, for_reference: Any) -> Any:
+        """Send the call, and wait for the reply, which `take` returns again."""
         reply = self._answer_to(call, budget)
         self._check(call, reply, None)
         if isinstance(reply, Played):
             check_same("slots that failed", dict(reply.faults), {})
-        self._wanted.append((call, reply))
         return reply
 
     def take(self) -> Any:
@@ -131,13 +124,7 @@ class AnyExperimentDriver(ExperimentDriver):
     def go(self, slots: Sequence[int] | None = None) -> None:
         """Nothing: the program calls by itself."""
 
-    def send(
-        self,
-        call: Instruction,
-        budget: Budget = Budget(),  # noqa: B008 - frozen
-        *,
-        for_reference: Any = None,
-    ) -> None:
+    def _wanted_of(self, call: Instruction, budget: Budget, for_reference: Any) -> None:
         """Nothing: the program calls what it wants."""
 
     def take(self, instead: ReglueError | None = None) -> Any:

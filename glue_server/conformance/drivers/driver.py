@@ -49,8 +49,7 @@ class Driver:
 
         The reference gets `for_reference` instead if a field is opaque.
         """
-        self._put(call, budget)
-        wanted = self._reference(for_reference or call, budget)
+        wanted = self._wanted_of(call, budget, for_reference or call)
         self._wanted.append((call, wanted))
         return wanted
 
@@ -87,6 +86,11 @@ class Driver:
         if not isinstance(reply, TextMessage):
             raise NotConforming(f"`{command}`", got=type(reply).__name__, wanted="TextMessage")
         return reply.text, self._reference(TextMessage(command), Budget()).text
+
+    def _wanted_of(self, call: Any, budget: Budget, for_reference: Any) -> Any:
+        """Send the call; returns the wanted reply."""
+        self._put(call, budget)
+        return self._reference(for_reference, budget)
 
     def _put(self, call: Any, budget: Budget) -> None:
         with _as_verdict(f"sending {type(call).__name__}", "a client that is there"):

@@ -78,16 +78,9 @@ class ExperimentDriver(Driver):
         idle = tuple(slot for slot in slots if slot not in self._live)
         self.send(RLStart(idle) if idle else RLStep(slots))
 
-    def send(
-        self,
-        call: Instruction,
-        budget: Budget = Budget(),  # noqa: B008 - frozen
-        *,
-        for_reference: Any = None,
-    ) -> None:
+    def _wanted_of(self, call: Instruction, budget: Budget, for_reference: Any) -> None:
         """Instruct the program to make that call."""
         self.tell(instruction_text(call))
-        self._wanted.append((call, None))
 
     def tell(self, instruction: str) -> None:
         """Send an instruction. Raises NotConforming unless the program waits for one."""

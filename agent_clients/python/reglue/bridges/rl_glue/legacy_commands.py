@@ -9,13 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import closing
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
-
-if TYPE_CHECKING:
-    from reglue.bridges.rl_glue.legacy_agent import LegacyAgent
-    from reglue.bridges.rl_glue.legacy_environment import LegacyEnvironment
 
 __all__ = ["agent", "environment", "experiment"]
 
@@ -80,10 +76,8 @@ def agent(
     name: _Name = None,
 ) -> None:
     """Play a legacy agent at a glue or benchmark."""
-    from reglue.bridges.rl_glue.legacy_agent import LegacyAgent
-
     place = _place(cmd, host, port, timeout, join_timeout)
-    _play(LegacyAgent(freeze_message=freeze_message, **place), to, token, name)
+    _play("agent", {**place, "freeze_message": freeze_message}, to, token, name)
 
 
 def environment(
@@ -98,10 +92,7 @@ def environment(
     name: _Name = None,
 ) -> None:
     """Play a legacy environment at a glue or benchmark."""
-    from reglue.bridges.rl_glue.legacy_environment import LegacyEnvironment
-
-    place = _place(cmd, host, port, timeout, join_timeout)
-    _play(LegacyEnvironment(**place), to, token, name)
+    _play("environment", _place(cmd, host, port, timeout, join_timeout), to, token, name)
 
 
 def experiment(
@@ -148,15 +139,23 @@ def _place(
 
 
 def _play(
-    peer: LegacyAgent | LegacyEnvironment, to: str | None, token: str | None, name: str | None
+    role: Literal["agent", "environment"],
+    settings: Mapping[str, Any],
+    to: str | None,
+    token: str | None,
+    name: str | None,
 ) -> None:
-    """Connect the first program, and play until the glue ends the session."""
+    """Connect the first program of a role, and play until the glue ends the session."""
+    from reglue.bridges.rl_glue.legacy_agent import LegacyAgent
+    from reglue.bridges.rl_glue.legacy_environment import LegacyEnvironment
     from reglue.client import session_of
     from reglue.net.join_string import join_string
     from reglue_signals import signals_exit
 
     where = join_string(to, token)
-    with closing(peer):
+    bridge: type[LegacyAgent | LegacyEnvironment]
+    bridge = LegacyAgent if role == "agent" else LegacyEnvironment
+    with closing(bridge(**settings)) as peer:
         peer.connect()
         session = session_of(
             peer, where, name=name or "rl-glue", connect_timeout_s=60.0, transport="auto"
