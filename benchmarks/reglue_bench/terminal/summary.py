@@ -140,7 +140,7 @@ def notes(result: Result) -> list[str]:
         lines.append(f"environments on {'; '.join(result.environments_on)}")
     if len(places) > 1:
         lines.append(f"environments in {' and '.join(places)}")
-    if clipped := result.clipped_steps:
-        steps = result.steps.counted
+    clipped, steps = result.clipped_steps, result.steps.counted
+    if 0 < 2 * clipped <= steps:  # of more, the notes speak
         lines.append(f"{clipped:,} of {steps:,} actions were out of bounds and were clipped")
     return [*lines, *result_notes.notes(result)]

@@ -62,3 +62,15 @@ def test_a_time_out_names_the_flags_that_set_it() -> None:
     late = Ending(status="agent_timeout", what="the agent did not answer within 60 s")
     result = make_result(Play(goals=3)).model_copy(update={"ended_early": late})
     assert "--step-timeout" in printed(result)
+
+
+@pytest.mark.parametrize(("clipped", "lines"), [(0, 0), (1, 1), (25, 1), (26, 1), (50, 1)])
+def test_clipped_actions_are_told_once(clipped: int, lines: int) -> None:
+    made = make_result(Play(goals=3))
+    result = made.model_copy(
+        update={
+            "clipped_steps": clipped,
+            "steps": made.steps.model_copy(update={"counted": 50}),
+        }
+    )
+    assert sum("clipped" in line for line in notes(result)) == lines
