@@ -33,7 +33,7 @@ class Plot:
     figure: Figure
     table: Table
     legend: Sequence[tuple[str, str]] = ()  # CSS colour, meaning
-    toggle: str = ""  # the label of the checkbox that hides optional lines; empty: there is none
+    toggle: str = ""  # the label of the checkbox that hides optional lines; empty: no checkbox
     toggled: bool = True  # whether optional lines are shown at first
 
 

@@ -102,7 +102,7 @@ def _name(outcome: Outcome, steps: int, procedure: Procedure) -> str:
 def _difference(
     environment: EnvironmentCalls, recorded: Outcome, steps: int, before: list[Arrays]
 ) -> str:
-    """The first one in so many steps; empty: there is none.
+    """The first difference in that many steps; an empty text without one.
 
     `before` holds what was seen the first time, or is empty, and filled.
     """

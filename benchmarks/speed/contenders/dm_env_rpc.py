@@ -1,5 +1,5 @@
 """dm_env_rpc: the light environment is served, and a client steps it through its adaptor, or
-`make_vec` through our bridge in so many slots.
+`make_vec` through Reglue's bridge in so many slots.
 """
 
 from __future__ import annotations

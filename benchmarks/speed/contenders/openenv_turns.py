@@ -1,5 +1,5 @@
 """OpenEnv: the light environment is served over its WebSocket, and its generic client steps it, or
-`make_vec` through our bridge in so many slots.
+`make_vec` through Reglue's bridge in so many slots.
 """
 
 from __future__ import annotations

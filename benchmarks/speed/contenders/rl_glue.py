@@ -1,5 +1,5 @@
 """RL-Glue 3's Python codec: its peers in their own processes, and the leanest hub there can be; or
-its agent behind our bridge.
+its agent behind Reglue's bridge.
 
 The hub speaks RL-Glue's network protocol ("RL-Glue 3.0 Codec Development", 2009): each message
 is two big-endian int32, what it is and how many bytes follow. The program of the benchmark is the
@@ -212,7 +212,7 @@ class Peer:
 
 
 class Bridged(LegacyAgent):
-    """The codec's agents behind our bridge, one for each slot."""
+    """The codec's agents behind Reglue's bridge, one for each slot."""
 
     def __init__(self) -> None:
         super().__init__(cmd=f"{sys.executable} -m speed.contenders.rl_glue agent")

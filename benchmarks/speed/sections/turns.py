@@ -23,11 +23,15 @@ PLAIN_HUB_PLAYED = "the least Python hub, four processes, RL_episode"
 HUB_COST, HUB_PLAYED_COST = f"{HUB}: cost", f"{HUB_PLAYED}: cost"
 CODEC_COST, CODEC_PLAYED_COST = f"{CODEC_HUB}: cost", f"{CODEC_PLAYED}: cost"
 PLAIN_COST, PLAIN_PLAYED_COST = f"{PLAIN_HUB}: cost", f"{PLAIN_HUB_PLAYED}: cost"
-LEGACY, LEGACY_MANY = "RL-Glue 3 agent behind our bridge", "RL-Glue 3 agents behind it, 8 slots"
+LEGACY = "RL-Glue 3 agent behind Reglue's bridge"
+LEGACY_MANY = "RL-Glue 3 agents behind it, 8 slots"
 LEGACY_COST, LEGACY_MANY_COST = f"{LEGACY}: cost", f"{LEGACY_MANY}: cost"
 CODEC_ALONE_COST = f"{CODEC_ALONE}: cost"
-BRIDGED, BRIDGED_MANY = "dm_env_rpc by our bridge", "dm_env_rpc by our bridge, 8 slots"
-OPENENV_BRIDGED, OPENENV_BRIDGED_MANY = "OpenEnv by our bridge", "OpenEnv by our bridge, 8 slots"
+BRIDGED, BRIDGED_MANY = "dm_env_rpc by Reglue's bridge", "dm_env_rpc by Reglue's bridge, 8 slots"
+OPENENV_BRIDGED, OPENENV_BRIDGED_MANY = (
+    "OpenEnv by Reglue's bridge",
+    "OpenEnv by Reglue's bridge, 8 slots",
+)
 DM, PLAIN, RAW, OPENENV = "dm_env_rpc", "plain gRPC stream", "raw Unix socket", "OpenEnv"
 
 PROGRAMS = (
@@ -92,7 +96,7 @@ CLAIMS = (
         means="as many processes on both sides",
     ),
     Claim(
-        "the codec's agent behind our bridge, beside that hub",
+        "the codec's agent behind Reglue's bridge, beside that hub",
         LEGACY,
         CODEC_ALONE,
         is_peer=True,
@@ -106,7 +110,7 @@ CLAIMS = (
         means="an agent for each slot",
     ),
     Claim(
-        "the codec's agent behind our bridge: processor time ÷ that hub's",
+        "the codec's agent behind Reglue's bridge: processor time ÷ that hub's",
         LEGACY_COST,
         CODEC_ALONE_COST,
     ),
@@ -173,7 +177,7 @@ CLAIMS = (
         means="that is gRPC, without an agent's process",
     ),
     Claim(
-        "dm_env_rpc through our bridge and make_vec, beside its own client",
+        "dm_env_rpc through Reglue's bridge and make_vec, beside its own client",
         BRIDGED,
         DM,
         is_peer=True,
@@ -191,7 +195,7 @@ CLAIMS = (
     Claim("RL_step over a Unix socket, beside a plain gRPC stream", OURS, PLAIN, is_peer=True),
     Claim("RL_step, beside OpenEnv", OURS, OPENENV, is_peer=True, means="that is a WebSocket"),
     Claim(
-        "OpenEnv through our bridge and make_vec, beside its own client",
+        "OpenEnv through Reglue's bridge and make_vec, beside its own client",
         OPENENV_BRIDGED,
         OPENENV,
         is_peer=True,
@@ -214,12 +218,12 @@ def turns(scale: Scale, watch: Watch) -> Section:
         title="One agent, one light environment, one host",
         about="Observations of 4 float64, one integer as action, no episode ends. Reglue: the "
         "environment is in the glue's process, as in a program that uses `Glue`; deadlines and "
-        "validation are on. RL-Glue 3's codec: agent and environment in their own processes, the "
-        "hub a lean one of ours, together with the program. Its agent behind our bridge has a "
-        "process, as the bridge has. Four processes: the program has one of "
-        "its own as well, and Reglue's environment; the codec's hub is the same lean one. The "
-        "least Python hub passes Reglue's messages on between four processes and knows no "
-        "sessions, budgets or slots. The raw socket carries the same bytes and does nothing with "
+        "validation are on. RL-Glue 3's codec: agent and environment in processes of their own; a "
+        "minimal hub, written for this comparison, in the program's process. The codec's agent "
+        "behind Reglue's bridge has a process, as the bridge has. Four processes: the program "
+        "and Reglue's environment have processes of their own, too; the codec has the same hub. "
+        "The least Python hub passes Reglue's messages on between four processes and has no "
+        "sessions, budgets or slots. The raw socket carries the same bytes and does not decode "
         "them. Cost: processor time a step of all processes together.",
         series=series,
         claims=CLAIMS,
