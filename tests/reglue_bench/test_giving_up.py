@@ -178,7 +178,7 @@ def test_who_has_no_score_is_neither_ranked_nor_called_better() -> None:
     assert online(leaves).completed_only is not None
     view = comparison_view([("plays", plays), ("leaves", leaves)])
     assert view.verdict == ""
-    assert view.rows[1].difference == ""
+    assert view.runs.rows[1][2] == "–"
     assert any("leaves" in note and "no score" in note for note in view.notes)
 
 

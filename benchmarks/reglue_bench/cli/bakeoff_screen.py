@@ -86,7 +86,7 @@ def conclude(
             screen.console.print(comparison_table(comparison, results))
             for line in filter(None, [comparison.verdict, *comparison.notes]):
                 screen.say(line)
-        for table in seeds_tables(comparison, results[0].measure):
+        for table in seeds_tables(comparison):
             screen.console.print(table)
         if comparison.seeds_verdict:
             screen.say(comparison.seeds_verdict)

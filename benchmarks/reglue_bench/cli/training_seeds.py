@@ -14,8 +14,8 @@ from reglue_bench.bakeoff.bakeoff_runs import is_interrupted
 from reglue_bench.cli.bakeoff_screen import Screen
 from reglue_bench.cli.shared_flags import exit_code
 from reglue_bench.measures.seed_statistics import LEAST_SEEDS
+from reglue_bench.plots.compared import score_and_interval
 from reglue_bench.report.page import draw_report
-from reglue_bench.report.page_contents import score_and_interval
 from reglue_bench.results.result import Result
 from reglue_bench.terminal.progress import watcher
 
@@ -38,9 +38,11 @@ def play_seeds(
     named_results = [(entrant.name, result) for entrant, result in runs]
     page = draw_report(named_results)
     output.print(_table(named_results))
-    for row in page.comparison.seeds if page.comparison else ():
-        screen.say(f"{row.name}, mean over training seeds: {_with(row.mean, row.mean_interval)}")
-        screen.say(f"interquartile mean: {_with(row.iqm, row.iqm_interval)}")
+    seeds = page.comparison.seeds if page.comparison else None
+    for row in seeds.rows if seeds else ():
+        name, _, mean, iqm = (cell.replace("\n", ", 95 % interval ") for cell in row)
+        screen.say(f"{name}, mean over training seeds: {mean}")
+        screen.say(f"interquartile mean: {iqm}")
     if len(results) < LEAST_SEEDS:
         screen.say(f"{len(results)} training seeds: there is no interval below {LEAST_SEEDS}")
     screen.say(f"{page.write(folder / REPORT)}; `reglue report {folder} OTHER` compares agents")
@@ -58,7 +60,3 @@ def _table(named_results: Sequence[tuple[str, Result]]) -> Table:
         score, interval = score_and_interval(result)
         table.add_row(str(result.agent.training_seed), score or "no score", interval or "–")
     return table
-
-
-def _with(score: str, interval: str) -> str:
-    return f"{score}, 95 % interval {interval}" if interval else score

@@ -13,17 +13,20 @@ import numpy as np
 
 from reglue.errors import UsageError
 from reglue_bench.float_range import FloatArray, scaled
-from reglue_bench.formatting import listed, p_value, percent, plural
+from reglue_bench.formatting import count, listed, p_value, percent, plural
 from reglue_bench.measures import seed_statistics
 from reglue_bench.measures.compare import Difference, over_pairs
 from reglue_bench.measures.seed_statistics import TrainingSeeds, over_training_seeds, scores_by_task
 from reglue_bench.plots.figures import SUCCESS, Area, Axis, Figure, Line, Mark, colour, rate_axis
-from reglue_bench.plots.views import ComparisonView, NamedRun, Plot, SeedRow, Table
+from reglue_bench.plots.views import ComparisonView, NamedRun, Plot, Table
 from reglue_bench.results.result import Measure, Result
 from reglue_bench.results.scores import TaskScore
+from reglue_bench.statistics import Interval
 
 Pairs: TypeAlias = Mapping[tuple[int, int], Difference]
 """Differences by the places (later, earlier) of two runs or agents: the later minus the earlier."""
+
+IMPROVEMENT = "probability of improvement"
 
 ALPHA = 0.05
 """The level of significance: of equally good runs, one is called better in 5 % of reports."""
@@ -159,33 +162,50 @@ def is_beaten(difference: Difference, *, by_later: bool) -> bool:
     )
 
 
-def difference_cells(difference: Difference, of: Measure) -> tuple[str, str, str, str]:
-    """A difference, its interval, the probability of improvement and p; unknown ones are empty."""
-    low_high = difference.interval95
-    return (
-        of.difference(difference.difference),
-        f"{of.difference(low_high[0])} to {of.difference(low_high[1])}" if low_high else "",
-        ""
-        if difference.probability_of_improvement is None
-        else percent(difference.probability_of_improvement),
-        "" if difference.p_holm is None else p_value(difference.p_holm),
-    )
+def difference_cells(each: Difference, of: Measure) -> list[str]:
+    """A difference, its interval, the probability of improvement and p; `–` where not known."""
+    interval, improves = each.interval95, each.probability_of_improvement
+    return [
+        of.difference(each.difference),
+        f"{of.difference(interval[0])} to {of.difference(interval[1])}" if interval else "–",
+        "–" if improves is None else percent(improves),
+        "–" if each.p_holm is None else p_value(each.p_holm),
+    ]
 
 
 def pair_table(names: Sequence[str], differences: Pairs, of: Measure) -> Table:
     """A row for each pair."""
     rows = [
-        [
-            f"{names[later]} − {names[earlier]}",
-            *(word or "–" for word in difference_cells(each, of)),
-        ]
+        [f"{names[later]} − {names[earlier]}", *difference_cells(each, of)]
         for (later, earlier), each in differences.items()
     ]
-    columns = ["", "Δ", "95 % interval", "probability of improvement", "p, Holm"]
-    if all(each.probability_of_improvement is None for each in differences.values()):
-        for row in (columns, *rows):
-            del row[3]
-    return Table(columns, rows)
+    return _compared(["", "Δ", "95 % interval", IMPROVEMENT, "p, Holm"], rows)
+
+
+def run_table(runs: Sequence[NamedRun], to_first: Sequence[Difference | None]) -> Table:
+    """A row for each run, with its difference to the first, None of runs that have none."""
+    of = runs[0][1].measure
+    rows = []
+    for (name, run), each in zip(runs, to_first, strict=True):
+        score, interval = score_and_interval(run)
+        coverage, played = run.coverage, ""
+        if of.unit == "run":
+            played = f"{count(coverage.cells_completed)} of {count(coverage.cells_planned)} runs"
+        difference = ["–"] * 3
+        if each is not None:
+            amount, ends, *rest = difference_cells(each, of)
+            difference = [_lines(amount, ends if each.interval95 else ""), *rest]
+        cell = _lines(score or "–", interval, played)
+        rows.append([name, cell, *difference])
+    columns = [of.entrant, of.name, "Δ to the first", IMPROVEMENT, "p, Holm"]
+    return _compared(columns, rows, colours(runs))
+
+
+def score_and_interval(result: Result) -> tuple[str, str]:
+    """A run's score and its interval as texts; empty without a score."""
+    score, measure = result.score, result.measure
+    amounts = "" if score.interval95 is None else measure.amounts(score.interval95)
+    return "" if score.value is None else measure.amount(score.value), amounts
 
 
 def pair_note(name: str, first: str, difference: Difference, of: Measure) -> str:
@@ -249,10 +269,7 @@ def with_training_seeds(view: ComparisonView, runs: Sequence[NamedRun]) -> Compa
     return replace(
         view,
         verdict=view.verdict if has_others else "",  # a training seed has no rank of its own
-        seeds=[
-            _seed_row(name, scores, of, shade)
-            for (name, scores), shade in zip(agents.items(), of_agents, strict=True)
-        ],
+        seeds=_seed_table(agents, of, of_agents),
         seeds_verdict=verdict(list(agents), means, pairs, of),
         are_all_seeds=not has_others,
         agents=pair_table(list(agents), pairs, of) if pairs else None,
@@ -351,13 +368,34 @@ def _over_seeds(measure: Measure) -> Measure:
     )
 
 
-def _seed_row(name: str, scores: TrainingSeeds, of: Measure, shade: str) -> SeedRow:
-    return SeedRow(
-        name=name,
-        colour=shade,
-        seeds=", ".join(str(seed) for seed in scores.seeds),
-        mean=of.amount(scores.mean),
-        mean_interval=of.amounts(scores.mean_interval95) if scores.mean_interval95 else "",
-        iqm=of.amount(scores.iqm),
-        iqm_interval=of.amounts(scores.iqm_interval95) if scores.iqm_interval95 else "",
-    )
+def _seed_table(agents: Mapping[str, TrainingSeeds], of: Measure, shades: Sequence[str]) -> Table:
+    """A row for each agent over its training seeds."""
+
+    def cell(amount: float, interval: Interval | None) -> str:
+        return _lines(of.amount(amount), of.amounts(interval) if interval else "")
+
+    rows = [
+        [
+            name,
+            ", ".join(map(str, each.seeds)),
+            cell(each.mean, each.mean_interval95),
+            cell(each.iqm, each.iqm_interval95),
+        ]
+        for name, each in agents.items()
+    ]
+    mean = "mean success" if of.is_rate else of.name
+    return Table(["agent", "training seeds", mean, "interquartile mean"], rows, shades)
+
+
+def _compared(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], shades: Sequence[str] = ()
+) -> Table:
+    """A table without its column of probabilities of improvement, if none is known."""
+    place = columns.index(IMPROVEMENT)
+    if all(row[place] == "–" for row in rows):
+        columns, *rows = ([*row[:place], *row[place + 1 :]] for row in (columns, *rows))
+    return Table(columns, rows, shades)
+
+
+def _lines(*texts: str) -> str:
+    return "\n".join(filter(None, texts))

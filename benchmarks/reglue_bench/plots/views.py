@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from reglue_bench.measures.compare import Difference
 from reglue_bench.plots.figures import Figure
@@ -16,10 +16,11 @@ NamedRun: TypeAlias = tuple[str, Result]
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The numbers of a plot, as texts."""
+    """A table of texts: the numbers of a plot, or runs that are compared."""
 
     columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
+    rows: Sequence[Sequence[str]]  # of cells; what follows a line break is in small print
+    colours: Sequence[str] = ()  # of the rows, where a legend has them
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +60,7 @@ class Track:
     marks: Sequence[float] = ()  # single runs
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(NamedTuple):
     """The first picture of an episode."""
 
     caption: str
@@ -68,57 +68,15 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """A run as the template shows it."""
+class RunView:
+    """A run as the template shows it, which takes the rest from its result."""
 
     id: str
     name: str
-    score: str
-    meaning: str  # what the score is
-    interval: str  # empty if there is none
+    result: Result
     track: Track | None
-    badges: Sequence[tuple[str, str]]  # kind, words
-    notes: Sequence[str]
-    facts: Sequence[tuple[str, str]]
-    planned: str  # what `statuses` are shares of
-    statuses: Sequence[Share]
-    time: Sequence[Share]
-    wall: str
-    steps: str
-    steps_share: float
-    versions: str
     plots: Sequence[Plot]
-    frames: Sequence[Frame] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A run in the table of runs; the last four are empty for the first."""
-
-    name: str
-    colour: str
-    badges: str
-    track: Track | None
-    score: str
-    score_interval: str
-    played: str = ""  # how many of the planned runs; empty if all are in the score
-    difference: str = ""
-    difference_interval: str = ""
-    improvement: str = ""
-    p_value: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class SeedRow:
-    """An agent in the table of agents with several training seeds."""
-
-    name: str
-    colour: str
-    seeds: str
-    mean: str
-    mean_interval: str
-    iqm: str
-    iqm_interval: str
+    frames: Sequence[Frame]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,19 +84,16 @@ class ComparisonView:
     """Several runs as the template shows them."""
 
     caption: str
-    rows: Sequence[Row]
+    runs: Table  # a row for each, in their order
+    badges: Sequence[str]  # of each run
+    tracks: Sequence[Track | None]  # of each run
     notes: Sequence[str]
     differences: Mapping[tuple[int, int], Difference]  # later minus earlier, by their places
     plots: Sequence[Plot] = ()
     verdict: str = ""  # which run has the best score, and whether significantly; may be empty
     pairs: Table | None = None  # a row for each pair of runs
-    seeds: Sequence[SeedRow] = ()
+    seeds: Table | None = None  # a row for each agent with several training seeds
     seeds_verdict: str = ""  # the same of agents over their training seeds
     agents: Table | None = None  # a row for each pair of agents, over their training seeds
     are_all_seeds: bool = False  # whether each run is one of several training seeds of an agent
     maps: Sequence[Plot] = ()  # of goals, each run against the first
-
-    @property
-    def improves(self) -> bool:
-        """Whether there is a probability of improvement of any run."""
-        return any(row.improvement for row in self.rows)

@@ -16,10 +16,15 @@ from markupsafe import Markup
 from pydantic_core import to_json
 
 from reglue.errors import UsageError
+from reglue_bench import formatting
 from reglue_bench.measures.seed_statistics import BOOTSTRAP_SEED
+from reglue_bench.plots.compared import score_and_interval
 from reglue_bench.plots.matplotlib_figures import PAGE, PHONE, svg
 from reglue_bench.plots.views import ComparisonView, Frame, Plot
+from reglue_bench.procedures import PROCEDURES
 from reglue_bench.renderers import Renderer, renderer_of
+from reglue_bench.renderers.result_notes import notes
+from reglue_bench.report import page_contents
 from reglue_bench.report.page_contents import comparison_view, run_view
 from reglue_bench.results.result import Result
 from reglue_bench.results.whole_file import whole_file
@@ -97,6 +102,14 @@ def draw_report(
             comparison=comparison,
             bootstrap_seed=BOOTSTRAP_SEED,
             measure=first.measure,
+            renderer=renderer_of(first),
+            procedures=PROCEDURES,
+            badges_of=page_contents.badges,
+            statuses=page_contents.statuses,
+            times=page_contents.times,
+            notes=notes,
+            score_and_interval=score_and_interval,
+            texts=formatting,
             reading=Markup(_reading(renderer_of(first), comparison)),
             style=Markup((FOLDER / "style.css").read_text(encoding="utf-8")),
             draw=lambda plot, width: Markup(svg(plot, width)),

@@ -10,21 +10,18 @@ from reglue_bench.float_range import share
 from reglue_bench.formatting import (
     STATUSES,
     count,
-    isolation_text,
     percent,
     plural,
     seconds,
-    sentence,
 )
 from reglue_bench.measures.compare import Difference, compare_all
 from reglue_bench.plots import compared
+from reglue_bench.plots.compared import score_and_interval
 from reglue_bench.plots.figures import FAILURE, SUCCESS
 from reglue_bench.plots.learning_plots import training_plots
 from reglue_bench.plots.task_plots import difference_map
-from reglue_bench.plots.views import ComparisonView, Frame, NamedRun, Row, Run, Share, Track
-from reglue_bench.procedures import PROCEDURES
+from reglue_bench.plots.views import ComparisonView, Frame, NamedRun, RunView, Share, Track
 from reglue_bench.renderers import renderer_of
-from reglue_bench.renderers.result_notes import notes
 from reglue_bench.results.result import Measure, Result
 from reglue_bench.results.scores import SuccessScore
 from reglue_bench.statistics import Interval
@@ -51,18 +48,15 @@ def comparison_view(runs: Sequence[NamedRun]) -> ComparisonView:
     measure, results = _measure(runs), [run for _, run in runs]
     renderer = renderer_of(results[0])
     names, differences = [name for name, _ in runs], compare_all(results)
-    shades = compared.colours(runs)
     alike = [place for place in range(len(runs)) if place == 0 or (place, 0) in differences]
-    tracks = tracks_of(results, alike)
     has_others = any(earlier > 0 for _, earlier in differences)  # than those to the first
     view = ComparisonView(
         caption=renderer.caption(results[0]),
         verdict=compared.verdict(names, _ranked(results, alike), differences, measure),
         pairs=compared.pair_table(names, differences, measure) if has_others else None,
-        rows=[
-            _row(named_run, shade, tracks[place], differences.get((place, 0)))
-            for place, (named_run, shade) in enumerate(zip(runs, shades, strict=True))
-        ],
+        runs=compared.run_table(runs, [differences.get((at, 0)) for at in range(len(runs))]),
+        badges=[caveats(run) for run in results],
+        tracks=tracks_of(results, alike),
         notes=_comparison_notes(runs, differences, measure),
         differences=differences,
     )
@@ -77,7 +71,7 @@ def comparison_view(runs: Sequence[NamedRun]) -> ComparisonView:
     )
 
 
-def badges(run: Result) -> str:
+def caveats(run: Result) -> str:
     """The caveats of a run in the table of several runs, a word or two each."""
     labels = [] if run.complete else ["partial"]
     if isinstance(run.score, SuccessScore) and run.score.upstream is not None:
@@ -95,42 +89,14 @@ def why_not_compared(run: NamedRun, first: NamedRun) -> str:
     return f"{run[0]} and {first[0]} {renderer_of(first[1]).not_compared}{what}."
 
 
-def run_view(name: str, result: Result, *, run_id: str, frames: Sequence[Frame] = ()) -> Run:
-    """Everything the page says about a run."""
-    alone, (score, interval) = [("", result)], score_and_interval(result)
-    renderer, counted, executed = renderer_of(result), result.steps.counted, result.steps.executed
-    return Run(
-        id=run_id,
-        name=name,
-        score=score or "no score",
-        meaning=renderer.meaning(result),
-        interval=interval,
-        track=tracks_of([result], [0])[0],
-        badges=_badges(result),
-        notes=[sentence(note.splitlines()[0]) for note in notes(result)],
-        facts=[
-            *_who_and_what(result),
-            *renderer.facts(result),
-            *_training(result),
-            *_clipped_and_parameters(result),
-        ],
-        planned=f"Planned {result.measure.planned}",
-        statuses=_statuses(result),
-        time=_time(result),
-        wall=seconds(result.seconds.wall),
-        steps=f"{count(counted)} of {count(executed)} simulated steps count",
-        steps_share=counted / executed if executed else 0.0,
-        versions=", ".join(f"{each} {v}" for each, v in sorted(result.versions.items())),
-        plots=[*renderer.plots(alone, [0], run_id), *training_plots(alone, prefix=run_id)],
-        frames=frames,
-    )
-
-
-def score_and_interval(result: Result) -> tuple[str, str]:
-    """A run's score and its interval as texts; empty without a score."""
-    score, measure = result.score, result.measure
-    amounts = "" if score.interval95 is None else measure.amounts(score.interval95)
-    return "" if score.value is None else measure.amount(score.value), amounts
+def run_view(name: str, result: Result, *, run_id: str, frames: Sequence[Frame] = ()) -> RunView:
+    """A run as the page shows it."""
+    alone = [("", result)]
+    plots = [
+        *renderer_of(result).plots(alone, [0], run_id),
+        *training_plots(alone, prefix=run_id),
+    ]
+    return RunView(run_id, name, result, tracks_of([result], [0])[0], plots, frames)
 
 
 def tracks_of(results: Sequence[Result], alike: Collection[int]) -> list[Track | None]:
@@ -201,24 +167,6 @@ def _ranked(results: Sequence[Result], alike: Sequence[int]) -> dict[int, float]
     return {place: score for place, score in scores.items() if score is not None}
 
 
-def _row(
-    named_run: NamedRun, shade: str, track: Track | None, difference: Difference | None
-) -> Row:
-    name, run = named_run
-    coverage, (score, interval) = run.coverage, score_and_interval(run)
-    played = f"{count(coverage.cells_completed)} of {count(coverage.cells_planned)}"
-    return Row(
-        name,
-        shade,
-        badges(run),
-        track,
-        score or "–",
-        interval,
-        played if run.measure.unit == "run" else "",
-        *(() if difference is None else compared.difference_cells(difference, run.measure)),
-    )
-
-
 def _comparison_notes(
     runs: Sequence[NamedRun], differences: Mapping[tuple[int, int], Difference], measure: Measure
 ) -> list[str]:
@@ -242,66 +190,15 @@ def _comparison_notes(
     return [note for note in dict.fromkeys(notes) if note]
 
 
-def _who_and_what(result: Result) -> list[tuple[str, str]]:
-    """The agent, the benchmark, the plan, and where they were played."""
-    agent = result.agent
-    facts = [
-        ("agent", agent.label if agent.label == agent.name else f"{agent.label} ({agent.name})"),
-        ("training seed", "" if agent.training_seed is None else str(agent.training_seed)),
-        ("checkpoint", (agent.checkpoint_sha256 or "")[:12]),
-        ("isolation", isolation_text(agent.isolation)),
-        ("benchmark", result.title),
-        ("environment not made here", str(result.parameters.get("environment", ""))),
-        ("procedure", f"{result.procedure}: {PROCEDURES[result.procedure].about}"),
-        ("seed", str(result.seed)),
-        ("slots", str(result.slots)),
-        ("plan", result.plan_sha256[:12]),
-        ("repeatable", _repeatable(result)),
-        ("played on", "; ".join(result.machines)),
-        ("environments on", "; ".join(result.environments_on)),
-        ("environments in", "; ".join(result.environments_in)),
-    ]
-    return [(name, value) for name, value in facts if value]
-
-
-def _repeatable(result: Result) -> str:
-    answers = {True: "yes", False: "no", None: "not known"}
-    lines = [
-        f"{each.who} {answers[each.repeatable]}" + f" ({each.what})" * bool(each.repeatable)
-        for each in result.repeats
-    ]
-    return "; ".join(lines) or "not checked"
-
-
-def _training(result: Result) -> list[tuple[str, str]]:
-    """The length of the training before the evaluation."""
-    trained = result.training
-    if trained is None:
-        return []
-    abandoned = trained.episodes_abandoned
-    free = f", of which it abandoned {count(abandoned)}" if abandoned else ""
-    steps = f"{count(trained.steps_taken)} of {plural(trained.steps, 'step')}"
-    return [("trained for", f"{steps}, {plural(trained.episodes, 'episode')}{free}")]
-
-
-def _clipped_and_parameters(result: Result) -> list[tuple[str, str]]:
-    steps = result.steps.counted
-    share = f" ({percent(result.clipped_steps / steps)})" if steps else ""
-    clipped = f"in {count(result.clipped_steps)} of {plural(steps, 'step')}{share}"
-    parameters = ", ".join(f"{name} = {value}" for name, value in sorted(result.parameters.items()))
-    return [("clipped actions", clipped), *([("parameters", parameters)] if parameters else [])]
-
-
-def _badges(result: Result) -> list[tuple[str, str]]:
+def badges(result: Result) -> list[tuple[str, str]]:
+    """The kinds and words of a run's badges."""
     problems = [] if result.complete else ["partial"]
     problems += [plural(_faults(result), "fault")] if _faults(result) else []
-    badges = [("warn", ", ".join(problems))] if problems else [("good", "complete")]
-    if result.privileged:
-        badges.append(("info", "privileged"))
-    return badges
+    first = ("warn", ", ".join(problems)) if problems else ("good", "complete")
+    return [first, *([("info", "privileged")] if result.privileged else [])]
 
 
-def _statuses(result: Result) -> list[Share]:
+def statuses(result: Result) -> list[Share]:
     """The shares of planned episodes (or runs) by how they ended."""
     counts = dict(result.status_counts)
     ended, won = counts.pop("ok", 0), result.coverage.cells_succeeded
@@ -315,7 +212,8 @@ def _statuses(result: Result) -> list[Share]:
     ]
 
 
-def _time(result: Result) -> list[Share]:
+def times(result: Result) -> list[Share]:
+    """The shares of the time."""
     spent = result.seconds
     parts = (
         ("the agent", spent.agent, "#3f7fdc"),

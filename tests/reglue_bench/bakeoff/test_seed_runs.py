@@ -161,8 +161,9 @@ def test_training_seeds_are_compared_by_return_too() -> None:
     assert list(groups_of(runs)) == ["one", "other"]
     found = draw_report(runs).comparison
     assert found is not None
-    assert [row.name for row in found.seeds] == ["one", "other"]
-    assert found.seeds[0].mean_interval
+    assert found.seeds is not None
+    assert [row[0] for row in found.seeds.rows] == ["one", "other"]
+    assert "\n" in found.seeds.rows[0][2]  # then its interval
     assert found.agents is not None
     assert found.seeds_verdict
 

@@ -48,8 +48,9 @@ def test_training_seeds_of_an_agent_share_its_colour() -> None:
     assert [len(set(found[:5])), len(set(found[5:10])), len(set(found))] == [1, 1, 3]
     page = draw_report([(name, run) for name, run in runs])
     assert page.comparison is not None
-    assert [row.colour for row in page.comparison.rows] == found
-    assert [row.colour for row in page.comparison.seeds] == [found[0], found[5]]
+    assert page.comparison.runs.colours == found
+    assert page.comparison.seeds is not None
+    assert page.comparison.seeds.colours == [found[0], found[5]]
     assert not page.comparison.are_all_seeds
 
 

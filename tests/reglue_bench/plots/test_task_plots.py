@@ -9,6 +9,7 @@ import numpy as np
 from reglue_bench import evaluate
 from reglue_bench.plots.figures import NEUTRAL, Dots, left_out, strips
 from reglue_bench.plots.task_plots import returns
+from reglue_bench.renderers import renderer_of
 from reglue_bench.report.page_contents import comparison_view, run_view
 from reglue_bench.results.result import Result
 
@@ -55,7 +56,7 @@ def test_runs_stand_beside_each_other_in_one_plot() -> None:
 
 def test_the_page_names_the_seeds_that_were_played() -> None:
     view = run_view("zeros", played(0, seed=7), run_id="run")
-    assert ("seeds of environments", "7 to 12") in view.facts
+    assert ("seeds of environments", "7 to 12") in renderer_of(view.result).facts(view.result)
     assert [plot.title for plot in view.plots] == ["Returns of episodes"]
 
 

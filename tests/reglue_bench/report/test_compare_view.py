@@ -41,9 +41,11 @@ def test_runs_are_compared_with_the_first(page: Page) -> None:
 
 
 def test_the_first_run_has_no_difference_to_itself() -> None:
-    first, second, _ = comparison_view([(r.agent.label, r) for r in three()]).rows
-    assert (first.difference, first.p_value) == ("", "")
-    assert second.difference.startswith("+")
+    view = comparison_view([(r.agent.label, r) for r in three()])
+    assert view.runs.columns == ["run", "success", "Δ to the first", "p, Holm"]
+    first, second, _ = view.runs.rows
+    assert first[2:] == ["–", "–"]
+    assert second[2].startswith("+")
 
 
 def test_goals_are_mapped_by_who_does_better(page: Page) -> None:
@@ -129,11 +131,11 @@ def test_an_interval_that_excludes_0_says_why_its_pair_is_not_significant() -> N
         [(n, make_result(Play(label=n, rate=r, tasks=["t"], goals=200))) for n, r in rates.items()]
     )
     told = []
-    for row in view.rows[1:]:
-        low, high = (each.removesuffix(" ") for each in row.difference_interval.split(" to "))
+    for name, _, difference, p in view.runs.rows[1:]:
+        low, high = difference.splitlines()[1].split(" to ")
         excludes = low.startswith("+") or high.startswith("−")
-        explained = any(f"interval of {row.name} and a excludes 0" in n for n in view.notes)
-        assert explained == (excludes and float(row.p_value.replace("< ", "")) >= 0.05)
+        explained = any(f"interval of {name} and a excludes 0" in n for n in view.notes)
+        assert explained == (excludes and float(p.replace("< ", "")) >= 0.05)
         told.append(explained)
     assert {*told} == {True, False}
 
