@@ -50,11 +50,10 @@ from dataclasses import replace
 
 from pydantic import BaseModel
 
-from reglue_bench.measures.measures import SUCCESS
 from reglue_bench.procedures import MultiTask
 from reglue_bench.plots.figures import Axis, Figure, Line, colour, rows
-from reglue_bench.plots.views import Plot, Table
-from reglue_bench.renderers import renderer
+from reglue_bench.plots.figures import Plot, Table
+from reglue_bench.renderers.kinds import SUCCESS
 from reglue_bench.results.scoring import score
 from reglue_bench.terminal.tally import JudgedTally
 
@@ -69,7 +68,7 @@ def steps(result):
 
 
 def plots(runs, alike, prefix):
-    of_success = renderer.SUCCESS.plots(runs, alike, prefix)
+    of_success = SUCCESS.plots(runs, alike, prefix)
     if len(runs) > 1:
         return of_success
     [(_, result)] = runs
@@ -80,10 +79,9 @@ def plots(runs, alike, prefix):
     return [*of_success, last]
 
 
-MEASURE = replace(SUCCESS, name="first success", shown_by="first_goals:RENDERER")
-
-RENDERER = replace(
-    renderer.SUCCESS,
+MEASURE = replace(
+    SUCCESS,
+    name="first success",
     notes=lambda result: [f"the last walk took {steps(result)['walk']} steps"],
     caption=lambda first: "First goals alone, paired goal by goal.",
     plots=plots,

@@ -13,10 +13,9 @@ from tests.repository.pages import ROOT
 
 _NAME = re.compile(r"([a-z_]+(?:\.[a-z_0-9]+)+):[A-Za-z_]+")
 _UPWARDS = {
-    ("reglue_bench", "procedures", "measures"),  # measured_by
+    ("reglue_bench", "procedures", "renderers"),  # measured_by
     ("reglue_bench", "procedures", "results"),  # scored_by
     ("reglue_bench", "procedures", "terminal"),  # counted_by
-    ("reglue_bench", "measures", "renderers"),  # shown_by
     # Suites by name, which a plan keeps and another process makes.
     ("env_adapters", "arcade", "curricula"),
     ("env_adapters", "suite_names", "composed"),
@@ -39,7 +38,7 @@ def test_an_arrow_by_name_goes_downwards_or_is_listed() -> None:
 
 def test_the_map_of_the_code_names_them() -> None:
     text = (ROOT / "docs/explanation/code.md").read_text(encoding="utf-8")
-    words = ("`measured_by`", "`scored_by`", "`counted_by`", "`shown_by`")
+    words = ("`measured_by`", "`scored_by`", "`counted_by`")
     assert [word for word in words if word not in text] == []
 
 

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from reglue_bench.plots.compared import IMPROVEMENT
-from reglue_bench.plots.views import ComparisonView
+from reglue_bench.report.page_contents import ComparisonView
 from reglue_bench.results.result import Result
 
 
@@ -29,7 +29,7 @@ def comparison_table(view: ComparisonView, results: Sequence[Result]) -> Table:
 
 def seeds_tables(view: ComparisonView) -> Iterator[Table]:
     """Agents over their training seeds, and their differences, if any have several."""
-    for each in filter(None, (view.seeds, view.agents)):
+    for each in filter(None, (view.seeds.table, view.seeds.pairs) if view.seeds else ()):
         table = _plain(each.columns)
         for row in each.rows:
             table.add_row(*map(Text, row))

@@ -82,14 +82,14 @@ def conclude(
         frames=[first_frames(each) for each in folders],
     )
     if (comparison := page.comparison) is not None:
-        if not comparison.are_all_seeds:
+        if comparison.seeds is None or not comparison.seeds.are_all:
             screen.console.print(comparison_table(comparison, results))
             for line in filter(None, [comparison.verdict, *comparison.notes]):
                 screen.say(line)
         for table in seeds_tables(comparison):
             screen.console.print(table)
-        if comparison.seeds_verdict:
-            screen.say(comparison.seeds_verdict)
+        if comparison.seeds is not None and comparison.seeds.verdict:
+            screen.say(comparison.seeds.verdict)
     screen.say(str(page.write(folder / REPORT)))
     if json:
         print_document(page.document(folders, results))

@@ -15,7 +15,7 @@ from reglue.tools.loading_modules import loading
 from reglue_bench.cli.shared_flags import AsJson, TrustCode, print_document
 
 if TYPE_CHECKING:
-    from reglue_bench.plots.views import NamedRun
+    from reglue_bench.plots.figures import NamedRun
 
 
 def report(

@@ -39,7 +39,7 @@ def play_seeds(
     page = draw_report(named_results)
     output.print(_table(named_results))
     seeds = page.comparison.seeds if page.comparison else None
-    for row in seeds.rows if seeds else ():
+    for row in seeds.table.rows if seeds else ():
         name, _, mean, iqm = (cell.replace("\n", ", 95 % interval ") for cell in row)
         screen.say(f"{name}, mean over training seeds: {mean}")
         screen.say(f"interquartile mean: {iqm}")

@@ -17,8 +17,19 @@ from reglue_bench.formatting import count, listed, p_value, percent, plural
 from reglue_bench.measures import seed_statistics
 from reglue_bench.measures.compare import Difference, over_pairs
 from reglue_bench.measures.seed_statistics import TrainingSeeds, over_training_seeds, scores_by_task
-from reglue_bench.plots.figures import SUCCESS, Area, Axis, Figure, Line, Mark, colour, rate_axis
-from reglue_bench.plots.views import ComparisonView, NamedRun, Plot, Table
+from reglue_bench.plots.figures import (
+    SUCCESS,
+    Area,
+    Axis,
+    Figure,
+    Line,
+    Mark,
+    NamedRun,
+    Plot,
+    Table,
+    colour,
+    rate_axis,
+)
 from reglue_bench.results.result import Measure, Result
 from reglue_bench.results.scores import TaskScore
 from reglue_bench.statistics import Interval
@@ -40,6 +51,17 @@ class PlottedAgent:
     colour: str
     runs: Sequence[NamedRun]
     scores: Mapping[str, TaskScore]  # by task
+
+
+@dataclass(frozen=True, slots=True)
+class Seeds:
+    """Agents with several training seeds, compared."""
+
+    table: Table  # a row for each agent
+    verdict: str  # which agent has the best score, and whether significantly; may be empty
+    pairs: Table | None  # a row for each pair of agents
+    profile: Plot
+    are_all: bool  # whether each run is one of these seeds
 
 
 def names(results: Sequence[Result], folders: Sequence[Path]) -> list[str]:
@@ -246,15 +268,12 @@ def power_notes(differences: Pairs, of: Measure) -> list[str]:
     ]
 
 
-def with_training_seeds(view: ComparisonView, runs: Sequence[NamedRun]) -> ComparisonView:
-    """The comparison with one of agents over their training seeds added, if any have several."""
-    groups = groups_of(runs)
-    if not groups:
-        return view
-    thresholds, of = (
-        seed_statistics.thresholds_of(list(groups.values())),
-        _over_seeds(runs[0][1].measure),
-    )
+def over_seeds(runs: Sequence[NamedRun]) -> Seeds | None:
+    """The comparison of agents over their training seeds; None if none has several."""
+    groups, measure = groups_of(runs), runs[0][1].measure
+    if not groups or measure.unit == "run":  # an agent that learns has no training seeds
+        return None
+    of, thresholds = _over_seeds(measure), seed_statistics.thresholds_of(list(groups.values()))
     agents = {
         name: over_training_seeds(
             group, rng=np.random.default_rng(seed_statistics.BOOTSTRAP_SEED), thresholds=thresholds
@@ -265,15 +284,12 @@ def with_training_seeds(view: ComparisonView, runs: Sequence[NamedRun]) -> Compa
     shades = {id(run): shade for (_, run), shade in zip(runs, colours(runs), strict=True)}
     of_agents = [shades[id(group[0])] for group in groups.values()]
     means = {place: each.mean for place, each in enumerate(agents.values())}
-    has_others = len(runs) > sum(map(len, groups.values()))
-    return replace(
-        view,
-        verdict=view.verdict if has_others else "",  # a training seed has no rank of its own
-        seeds=_seed_table(agents, of, of_agents),
-        seeds_verdict=verdict(list(agents), means, pairs, of),
-        are_all_seeds=not has_others,
-        agents=pair_table(list(agents), pairs, of) if pairs else None,
-        plots=[performance_profile(agents, of, of_agents)],
+    return Seeds(
+        table=_seed_table(agents, of, of_agents),
+        verdict=verdict(list(agents), means, pairs, of),
+        pairs=pair_table(list(agents), pairs, of) if pairs else None,
+        profile=performance_profile(agents, of, of_agents),
+        are_all=len(runs) == sum(map(len, groups.values())),
     )
 
 

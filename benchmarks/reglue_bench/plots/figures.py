@@ -1,4 +1,4 @@
-"""Figures as data: marks on axes or in rows, which `matplotlib_figures` draws at any width.
+"""Plots as data: marks on axes or in rows, which `matplotlib_figures` draws, and their texts.
 
 Colours are middle tones, which can be seen on a light page and on a dark one.
 """
@@ -14,6 +14,7 @@ import numpy as np
 
 from reglue_bench.float_range import scaled
 from reglue_bench.formatting import count
+from reglue_bench.results.result import Result
 from reglue_bench.statistics import Interval
 
 AGENTS = ("#3f7fdc", "#e0833c", "#2a9d8f", "#b064c8", "#c9a227", "#d4526e", "#6c8a3f", "#8d8d99")
@@ -107,6 +108,34 @@ class Figure:
     y: Axis | Rows
     height: float = 300  # of the axes in pixels, if y has no rows
     shaded: Interval | None = None  # a part of the x axis
+
+
+NamedRun: TypeAlias = tuple[str, Result]
+"""A run, and what a report calls it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of texts: the numbers of a plot, or runs that are compared."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]  # of cells; what follows a line break is in small print
+    colours: Sequence[str] = ()  # of the rows, where a legend has them
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A figure, a text that describes it, and its numbers."""
+
+    id: str
+    title: str
+    caption: str
+    summary: str  # alternative text
+    figure: Figure
+    table: Table
+    legend: Sequence[tuple[str, str]] = ()  # CSS colour, meaning
+    toggle: str = ""  # the label of the checkbox that hides optional lines; empty: no checkbox
+    toggled: bool = True  # whether optional lines are shown at first
 
 
 def colour(place: int) -> str:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from reglue_bench.formatting import STATUSES, count, percent, percents, plural, value, values
-from reglue_bench.measures.measures import measure_text
 from reglue_bench.plots import figures
 from reglue_bench.plots.curves import (
     LOST,
@@ -19,8 +18,18 @@ from reglue_bench.plots.curves import (
     step_lines,
     y_ends,
 )
-from reglue_bench.plots.figures import NEUTRAL, SHADE, Axis, Dots, Figure, Mark, colour
-from reglue_bench.plots.views import NamedRun, Plot, Table
+from reglue_bench.plots.figures import (
+    NEUTRAL,
+    SHADE,
+    Axis,
+    Dots,
+    Figure,
+    Mark,
+    NamedRun,
+    Plot,
+    Table,
+    colour,
+)
 from reglue_bench.procedures.online import measured
 from reglue_bench.results.scores import PerformanceScore
 from reglue_bench.statistics import Interval
@@ -250,7 +259,7 @@ def _performances(agents: Sequence[PlottedScore], *, plot_id: str) -> Plot:
     return Plot(
         id=plot_id,
         title="Every run",
-        caption=f"Each dot is a completed run's performance: {measure_text(score)}. The diamond "
+        caption=f"Each dot is a completed run's performance: {score.about}. The diamond "
         "is the mean with its 95 % t-interval, if all runs were completed.",
         summary=f"Performance of {plural(completed, 'completed run')}.",
         figure=Figure(

@@ -11,11 +11,9 @@ import numpy as np
 
 from reglue_bench.formatting import count, percent, plural, points, value
 from reglue_bench.measures.compare import Units, paired, same_plan
-from reglue_bench.measures.measures import evaluated
 from reglue_bench.plots import figures
 from reglue_bench.plots.compared import PlottedAgent, plotted_agents, seeds_caption
-from reglue_bench.plots.figures import Axis, Dots, Figure, Line, Mark, Rows
-from reglue_bench.plots.views import NamedRun, Plot, Table
+from reglue_bench.plots.figures import Axis, Dots, Figure, Line, Mark, NamedRun, Plot, Rows, Table
 from reglue_bench.results.episodes import EpisodeRow
 from reglue_bench.results.result import Measure, Result
 from reglue_bench.results.scores import Rates, TaskScore
@@ -79,7 +77,7 @@ def adaptation(result: Result, before: Rates, *, plot_id: str) -> Plot:
 def steps_to_success(result: Result, *, plot_id: str) -> Plot:
     """A box a task of the steps to the first success of episodes, each of these a dot."""
     tasks = list(result.success_rate_per_task)
-    won = [row for row in result.episodes if row.phase == "evaluate" and row.success]
+    won = [row for row in result.judged if row.success]
     won = [row for row in won if row.task in result.success_rate_per_task]
     by_task = {task: [row.first_success for row in won if row.task == task] for task in tasks}
     longest = max((row.first_success for row in won), default=1)
@@ -260,7 +258,7 @@ def _interval(each: TaskScore, measure: Measure) -> str:
 
 def _episodes(agent: PlottedAgent) -> list[EpisodeRow]:
     """All episodes that were played to their end."""
-    return [row for _, run in agent.runs for row in evaluated(run) if row.status == "ok"]
+    return [row for _, run in agent.runs for row in run.judged if row.status == "ok"]
 
 
 def _strips(
@@ -303,8 +301,8 @@ def _crosses(places: Sequence[tuple[int, int]]) -> list[Line]:
 
 def _by_goal(result: Result) -> Mapping[tuple[str, int], list[EpisodeRow]]:
     goals: defaultdict[tuple[str, int], list[EpisodeRow]] = defaultdict(list)
-    for row in result.episodes:
-        if row.phase == "evaluate" and row.task in result.success_rate_per_task:
+    for row in result.judged:
+        if row.task in result.success_rate_per_task:
             goals[row.task, row.variant].append(row)
     return dict(goals)
 

@@ -79,4 +79,4 @@ class Evaluate(MultiTask):
     @classmethod
     def measured_by(cls, _parameters: Mapping[str, Any]) -> str:
         """The mean return over episodes of known seeds."""
-        return "reglue_bench.measures.measures:SEEDED_RETURN"
+        return "reglue_bench.renderers.kinds:SEEDED_RETURN"

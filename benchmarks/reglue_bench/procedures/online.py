@@ -222,7 +222,7 @@ class Online(Procedure):
     @classmethod
     def measured_by(cls, _parameters: Mapping[str, Any]) -> str:
         """The performance of runs."""
-        return "reglue_bench.measures.measures:PERFORMANCE"
+        return "reglue_bench.renderers.kinds:PERFORMANCE"
 
     def _planned(self, unit: int, k: int) -> int:
         """The number, in the plan's own order, of a run's episode k."""

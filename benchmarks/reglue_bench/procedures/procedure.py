@@ -226,8 +226,8 @@ class Procedure(ABC):
     def measured_by(cls, parameters: Mapping[str, Any]) -> str:
         """The Measure by which plans of these parameters are judged."""
         if parameters.get("judged_by") == "return":
-            return "reglue_bench.measures.measures:RETURN"
-        return "reglue_bench.measures.measures:SUCCESS"
+            return "reglue_bench.renderers.kinds:RETURN"
+        return "reglue_bench.renderers.kinds:SUCCESS"
 
     @classmethod
     @abstractmethod

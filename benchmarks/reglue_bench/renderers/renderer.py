@@ -1,24 +1,26 @@
-"""A renderer writes the texts and plots of one measure: the interface, and our four renderers.
+"""A renderer is a measure with its texts and plots; and the notes on every result.
 
 `terminal` and `report` show the rest, which is alike for all measures: tables, bars and counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from reglue_bench.formatting import count, number, percent, percents, plural, value
-from reglue_bench.measures.measures import evaluated, measure_text
-from reglue_bench.plots import task_plots
-from reglue_bench.plots.figures import colour
-from reglue_bench.plots.learning_plots import PlottedScore, learning_plots
-from reglue_bench.plots.views import NamedRun, Plot
-from reglue_bench.results.learning import lowest_of
-from reglue_bench.results.result import Result
-from reglue_bench.results.scores import PerformanceScore, ReturnScore, Success, SuccessScore
+from reglue.errors import AgentTimeout, BadArgument
+from reglue_bench.formatting import count, percent, plural
+from reglue_bench.plots.figures import NamedRun, Plot
+from reglue_bench.results.result import Measure, Result
+
+_MOST_FAULTS = 5  # of which the error is shown
+
+_LIMITS = (
+    "--step-timeout, --first-step-timeout, --bank, --adapt-budget and --run-budget set how long "
+    "the agent may take"
+)
 
 Sentences: TypeAlias = Sequence[tuple[str, str]]
 """Pairs of a subject and a sentence about it."""
@@ -37,10 +39,11 @@ def partial(name: str, result: Result) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Renderer:
-    """The texts and plots of results of one measure, which names it (`Measure.shown_by`).
+class Renderer(Measure):
+    """A measure with the texts and plots of its results.
 
-    A package derives its own from another one, `replace(SUCCESS, notes=…, plots=…)`.
+    A procedure names one (`Procedure.measured_by`). A package derives its own from another,
+    `replace(SUCCESS, name="speed", notes=…, plots=…)`.
     """
 
     notes: Callable[[Result], list[str]]  # caveats of the score
@@ -81,249 +84,48 @@ def missing_text(result: Result) -> str:
     )
 
 
-def _reading(name: str) -> Path:
-    return Path(__file__).with_name(f"{name}.html.jinja")
+def renderer_of(result: Result) -> Renderer:
+    """The result's measure, with its texts. Raises BadArgument if it has none."""
+    measure = result.measure
+    if not isinstance(measure, Renderer):
+        raise BadArgument(got=f"the measure {measure.name}", wanted="a Renderer, which has texts")
+    return measure
 
 
-def _success_notes(result: Result) -> list[str]:
-    score, notes = result.score_as(SuccessScore), []
-    tells = "goal_visible" in result.parameters  # Meta-World's environments report success
-    if result.coverage.cells_completed and not result.episodes_succeeded and not tells:
-        notes.append(
-            "no episode reported success; if this environment never does, this score cannot tell "
-            f"agents apart: {_for_returns(result)}"
+def notes(result: Result) -> Iterator[str]:
+    """Caveats of the score, then faults and events, and last how the run ended.
+
+    Each is one sentence without a capital and a full stop. A traceback may follow it.
+    """
+    yield from renderer_of(result).notes(result)
+    if result.privileged:
+        hidden = " and the ".join(result.privileged)
+        yield (
+            f"privileged, and not ranked: the agent was told the {hidden}, which the benchmark "
+            "hides"
         )
-    if score.upstream is not None:
-        notes.append(
-            f"metaworld.evaluation counts {percent(score.upstream.mean_success_rate)} in these "
-            "episodes: the first of each task to finish, so fast successes crowd out slow failures"
+    steps = result.steps.counted
+    if 2 * result.clipped_steps > steps:
+        yield (
+            f"{percent(result.clipped_steps / steps)} of the actions were out of bounds and were "
+            "clipped: the agent may use another scale"
         )
-    if missing := missing_text(result):
-        rate = percent(score.completed_only.mean_success_rate)
-        alone = f" (success of those completed: {rate})"
-        end = alone if result.coverage.cells_completed else ", and none was completed"
-        notes.append(f"{missing}; each counts as a failure{end}")
-    return notes
-
-
-def _for_returns(result: Result) -> str:
-    """Advice on how to be scored by the mean return."""
-    procedure, _, environment = result.benchmark.partition(":")
-    if procedure == "multi-task" and environment:
-        return f"evaluate:{environment} is judged by its mean return"
-    return "set tells_success = False, and the mean return is the score"
-
-
-def _success_plots(runs: Sequence[NamedRun], _alike: Sequence[int], prefix: str) -> list[Plot]:
-    caption = "Share of planned goals, with its 95 % interval. What was not played is a failure."
-    plots = [task_plots.per_task(runs, plot_id=f"{prefix}-tasks", caption=caption)]
-    if len(runs) > 1:
-        return plots
-    [(_, result)] = runs
-    if (before := result.score_as(SuccessScore).before_adaptation) is not None:
-        plots.append(task_plots.adaptation(result, before, plot_id=f"{prefix}-adaptation"))
-    if result.has_episodes:
-        plots.append(task_plots.goal_map(result, plot_id=f"{prefix}-goals"))
-        if result.coverage.cells_succeeded:
-            plots.append(task_plots.steps_to_success(result, plot_id=f"{prefix}-steps"))
-    return plots
-
-
-SUCCESS = Renderer(
-    notes=_success_notes,
-    plots=_success_plots,
-    reading=_reading("success"),
-    caption=lambda _first: (
-        "Success over planned goals. Differences are in percentage points, paired goal by goal."
-    ),
-    not_compared="have no goal in common, and are shown and not compared",
-)
-
-
-def _return_notes(result: Result) -> list[str]:
-    procedure, _, environment = result.benchmark.partition(":")
-    instead = f"; evaluate:{environment} plays 100 seeded episodes of it, for a mean return"
-    is_named = environment and procedure == result.procedure  # a file has no such name
-    return [
-        "judged by its mean return, as whether an episode succeeded cannot be known: this "
-        f"environment does not report success{instead if is_named else ''}",
-        *_missing_returns(result),
-    ]
-
-
-def _missing_returns(result: Result) -> list[str]:
-    known = "counts as the worst return" if result.mean_return is not None else "has no return"
-    missing = missing_text(result)
-    return [f"{missing}; each {known}"] if missing else []
-
-
-def _return_plots(runs: Sequence[NamedRun], _alike: Sequence[int], prefix: str) -> list[Plot]:
-    scores = runs[0][1].score_by_task.values()
-    says_more = len(scores) > 1 or any(each.interval95 for each in scores)  # than the headline
-    return [_per_task(runs, prefix)] if len(runs) > 1 or says_more else []
-
-
-def _per_task(runs: Sequence[NamedRun], prefix: str) -> Plot:
-    caption = (
-        "Mean return of a task's planned episodes, those of a goal averaged first, with its 95 % "
-        "interval."
-    )
-    return task_plots.per_task(runs, plot_id=f"{prefix}-tasks", caption=caption)
-
-
-RETURN = Renderer(
-    notes=_return_notes,
-    plots=_return_plots,
-    reading=_reading("returns"),
-    caption=lambda _first: (
-        "Mean return, as the environment does not report success. Differences are in the "
-        "task's units, paired episode by episode."
-    ),
-    not_compared="have other plans, and are shown and not compared",
-)
-
-
-def _seeded_notes(result: Result) -> list[str]:
-    lines = []
-    if result.score_as(ReturnScore).success and not result.episodes_succeeded:
-        lines.append("no episode reported success, as most environments never do")
-    if cut_off := result.episodes_cut_off:
-        limit = result.parameters["episode_limit"]
-        lines.append(f"{plural(cut_off, 'episode')} cut off at the episode limit of {limit} steps")
-    if missing := _missing_returns(result):
-        return [*lines, *missing]
-    if result.interval95 is None and result.coverage.cells_planned > 1:
-        lines.append("no interval: the returns of all episodes are equal")
-    return lines
-
-
-def _seeded_facts(result: Result) -> Sentences:
-    facts = [*episode_facts(result)]
-    if result.has_episodes:
-        seeds = [row.seed for row in evaluated(result) if row.seed is not None]
-        if seeds:
-            facts.append(("seeds of environments", f"{min(seeds)} to {max(seeds)}"))
-    return [*facts, *(("success", text) for text in _success_text(result))]
-
-
-def _success_text(result: Result) -> list[str]:
-    """`83.0 %, 95 % interval 74.5 to 89.1 %`; nothing if no episode reported success."""
-    success: Success | None = result.score_as(ReturnScore).success
-    if success is None or not result.episodes_succeeded:
-        return []
-    interval = success.intervals95.mean
-    suffix = f", 95 % interval {percents(interval)}" if interval else ""
-    return [f"{percent(success.mean_success_rate)}{suffix}"]
-
-
-def _seeded_plots(runs: Sequence[NamedRun], _alike: Sequence[int], prefix: str) -> list[Plot]:
-    has_strips = all(run.has_episodes for _, run in runs) and any(
-        run.coverage.cells_completed for _, run in runs
-    )
-    strips = [task_plots.returns(runs, plot_id=f"{prefix}-returns")] if has_strips else []
-    has_several = len(runs[0][1].returns_per_task) > 1
-    if has_several or (len(runs) > 1 and not has_strips):  # strips have the means too
-        return [*strips, _per_task(runs, prefix)]
-    return strips
-
-
-SEEDED_RETURN = replace(
-    RETURN,
-    notes=_seeded_notes,
-    headline=lambda result: [f"success {text}" for text in _success_text(result)],
-    facts=_seeded_facts,
-    plots=_seeded_plots,
-    reading=_reading("seeded_returns"),
-    caption=lambda _first: (
-        "Mean return over episodes. Differences are in the task's units, paired by the seeds that "
-        "both runs played."
-    ),
-    not_compared="have no episode in common, and are shown and not compared",
-)
-
-
-def _performance(result: Result) -> PerformanceScore:
-    return result.score_as(PerformanceScore)
-
-
-def _performance_meaning(result: Result) -> str:
-    score = _performance(result)
-    return f"{measure_text(score)}, mean over {plural(len(score.runs), 'run')}"
-
-
-def _performance_headline(result: Result) -> list[str]:
-    score, parts = _performance(result), [f"performance: {_performance_meaning(result)}"]
-    runs = len(score.runs)
-    if score.interval95 is not None:
-        low, high = score.interval95
-        parts.append(f"95 % interval {number(low)} to {number(high)} (t, n = {runs})")
-    elif runs == 1:
-        parts.append("a single run has no interval")
-    return ["; ".join(parts), _freshness(score)]
-
-
-def _freshness(score: PerformanceScore) -> str:
-    """A sentence on how the agent of each run is made naive."""
-    if score.fresh_agent == "process":
-        return "each run has an agent process of its own"
-    return (
-        "one agent plays all runs; that its agent_init makes it naive before each cannot be checked"
-    )
-
-
-def _performance_notes(result: Result) -> list[str]:
-    score, missing = _performance(result), missing_text(result)
-    notes = [*([missing] if missing else []), *_withheld(score)]
-    if score.completed_only is not None and len(score.completed) < len(score.runs):
-        notes.append(
-            f"the {plural(len(score.completed), 'completed run')} alone: "
-            f"{value(score.completed_only)}, without the runs that were not played to their end; "
-            "if runs that go badly end early more often, that is too good"
+    if late := result.defaulted_steps:
+        yield f"{late:,} of {steps:,} actions came too late, and defaults were played"
+    yield from map(str, result.faults[:_MOST_FAULTS])
+    if retried := result.episodes_retried:
+        yield (
+            f"{plural(retried, 'episode')} of a second or later try: the run was killed or "
+            "interrupted in mid-episode, or faults were played again"
         )
-    return notes
-
-
-def _withheld(score: PerformanceScore) -> list[str]:
-    """Sentences about runs that the agent's own fault ended, and about a missing performance."""
-    lines = []
-    if score.given_up:
-        assert score.worst_performance is not None
-        lines.append(
-            f"{len(score.given_up)} of {len(score.runs)} runs ended by the agent's own fault; "
-            f"each counts as the worst performance, {number(score.worst_performance)}"
-        )
-    if score.performance is None:
-        lines.append(f"no score: {score.withheld}; it is not ranked, and not compared")
-    return lines
-
-
-def _performance_facts(result: Result) -> Sentences:
-    score = _performance(result)
-    each = f"{count(score.quota)} {score.counted_in} each"
-    return [("runs", f"{completed_text(result)}, {each}"), ("a naive agent", _freshness(score))]
-
-
-def _performance_plots(runs: Sequence[NamedRun], alike: Sequence[int], prefix: str) -> list[Plot]:
-    agents = []
-    for place in alike:
-        (name, result), shade = runs[place], colour(place)
-        score = _performance(result)
-        lowest = lowest_of(result.parameters, score.runs)
-        agents.append(PlottedScore(name, score, shade, lowest))
-    return learning_plots(agents, prefix=prefix)
-
-
-PERFORMANCE = Renderer(
-    meaning=_performance_meaning,
-    notes=_performance_notes,
-    headline=_performance_headline,
-    facts=_performance_facts,
-    plots=_performance_plots,
-    reading=_reading("performance"),
-    caption=lambda first: (
-        f"Performance: {measure_text(_performance(first))}, mean over runs. Differences are in "
-        "the task's units, paired run by run."
-    ),
-    not_compared="did not measure the same, and are shown and not compared",
-    beware=lambda name, result: [f"{name}: {words}." for words in _withheld(_performance(result))],
-)
+    yield from result.caveats
+    yield from (f"{each.count} × {each.what}" for each in result.events)
+    if result.recorded is not None and result.recorded.lost:
+        lost = plural(result.recorded.lost, "episode")
+        yield f"{lost} missing from the dataset, which holds {result.recorded.episodes:,}"
+    if result.ended_early is not None:
+        yield f"ended early, {result.ended_early}"
+        if result.ended_early.status == AgentTimeout.status:
+            yield _LIMITS
+    elif "missing" in result.status_counts:
+        yield "so far: the run goes on, or was killed and can be resumed"

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, suppress
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from env_adapters import Cell
 from reglue.environments.validation import conforming_observation
@@ -14,7 +15,6 @@ from reglue.environments.world import close_suite
 from reglue.errors import UsageError
 from reglue_bench.benchmark.benchmark import suite_of
 from reglue_bench.plans.plan import Plan
-from reglue_bench.plots.views import Frame
 from reglue_bench.procedures import PROCEDURES, procedure_of
 from reglue_bench.replay.pictures import Camera, Picture, picture_tensors, shrunk, with_pictures
 from reglue_bench.replay.recorded import check_replayable, order_of, rows_of
@@ -25,6 +25,13 @@ from reglue_bench.settings import Settings
 
 _MOST = 24
 _SIZE = 168  # pixels: larger pictures are shrunk to it
+
+
+class Frame(NamedTuple):
+    """The first picture of an episode."""
+
+    caption: str
+    uri: str  # a PNG, in it
 
 
 def first_frames(folder: Path, *, draws: bool = False, trust_code: bool = False) -> Sequence[Frame]:

@@ -19,13 +19,13 @@ from reglue.errors import UsageError
 from reglue_bench import formatting
 from reglue_bench.measures.seed_statistics import BOOTSTRAP_SEED
 from reglue_bench.plots.compared import score_and_interval
+from reglue_bench.plots.figures import Plot
 from reglue_bench.plots.matplotlib_figures import PAGE, PHONE, svg
-from reglue_bench.plots.views import ComparisonView, Frame, Plot
 from reglue_bench.procedures import PROCEDURES
-from reglue_bench.renderers import Renderer, renderer_of
-from reglue_bench.renderers.result_notes import notes
+from reglue_bench.renderers.renderer import Renderer, notes, renderer_of
 from reglue_bench.report import page_contents
-from reglue_bench.report.page_contents import comparison_view, run_view
+from reglue_bench.report.frames import Frame
+from reglue_bench.report.page_contents import ComparisonView, comparison_view, run_view
 from reglue_bench.results.result import Result
 from reglue_bench.results.whole_file import whole_file
 from reglue_bench.statistics import METHOD

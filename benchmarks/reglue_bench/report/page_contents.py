@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 
 from reglue.errors import UsageError
 from reglue_bench.float_range import share
@@ -16,12 +16,12 @@ from reglue_bench.formatting import (
 )
 from reglue_bench.measures.compare import Difference, compare_all
 from reglue_bench.plots import compared
-from reglue_bench.plots.compared import score_and_interval
-from reglue_bench.plots.figures import FAILURE, SUCCESS
+from reglue_bench.plots.compared import Seeds, score_and_interval
+from reglue_bench.plots.figures import FAILURE, SUCCESS, NamedRun, Plot, Table
 from reglue_bench.plots.learning_plots import training_plots
 from reglue_bench.plots.task_plots import difference_map
-from reglue_bench.plots.views import ComparisonView, Frame, NamedRun, RunView, Share, Track
-from reglue_bench.renderers import renderer_of
+from reglue_bench.renderers.renderer import renderer_of
+from reglue_bench.report.frames import Frame
 from reglue_bench.results.result import Measure, Result
 from reglue_bench.results.scores import SuccessScore
 from reglue_bench.statistics import Interval
@@ -43,6 +43,57 @@ SHADES = {
 _RATES = ("0 %", "50 %", "100 %")
 
 
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One part of a stacked bar."""
+
+    label: str
+    value: str
+    share: float  # 0 to 1
+    colour: str
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """A score and its interval on a line from 0 to 1 with named ends."""
+
+    at: float
+    low: float
+    high: float
+    alt: str  # alternative text
+    ends: Sequence[str] = ()  # what is written below, from left to right
+    marks: Sequence[float] = ()  # single runs
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """A run as the template shows it, which takes the rest from its result."""
+
+    id: str
+    name: str
+    result: Result
+    track: Track | None
+    plots: Sequence[Plot]
+    frames: Sequence[Frame]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparisonView:
+    """Several runs as the template shows them."""
+
+    caption: str
+    runs: Table  # a row for each, in their order
+    badges: Sequence[str]  # of each run
+    tracks: Sequence[Track | None]  # of each run
+    notes: Sequence[str]
+    differences: Mapping[tuple[int, int], Difference]  # later minus earlier, by their places
+    verdict: str  # which run has the best score, and whether significantly; may be empty
+    pairs: Table | None  # a row for each pair of runs
+    seeds: Seeds | None  # agents over their training seeds, if any have several
+    plots: Sequence[Plot]
+    maps: Sequence[Plot]  # of goals, each run against the first
+
+
 def comparison_view(runs: Sequence[NamedRun]) -> ComparisonView:
     """Compare every run with the first. Raises UsageError if their measures differ."""
     measure, results = _measure(runs), [run for _, run in runs]
@@ -50,23 +101,26 @@ def comparison_view(runs: Sequence[NamedRun]) -> ComparisonView:
     names, differences = [name for name, _ in runs], compare_all(results)
     alike = [place for place in range(len(runs)) if place == 0 or (place, 0) in differences]
     has_others = any(earlier > 0 for _, earlier in differences)  # than those to the first
-    view = ComparisonView(
+    seeds = compared.over_seeds(runs)
+    has_rank = seeds is None or not seeds.are_all  # a training seed has none of its own
+    maps = [difference_map(runs, place) for place in range(1, len(runs))] if measure.is_rate else []
+    return ComparisonView(
         caption=renderer.caption(results[0]),
-        verdict=compared.verdict(names, _ranked(results, alike), differences, measure),
+        verdict=compared.verdict(names, _ranked(results, alike), differences, measure)
+        if has_rank
+        else "",
         pairs=compared.pair_table(names, differences, measure) if has_others else None,
         runs=compared.run_table(runs, [differences.get((at, 0)) for at in range(len(runs))]),
         badges=[caveats(run) for run in results],
         tracks=tracks_of(results, alike),
         notes=_comparison_notes(runs, differences, measure),
         differences=differences,
-    )
-    if measure.unit != "run":  # an agent that learns has no training seeds
-        view = compared.with_training_seeds(view, runs)
-    maps = [difference_map(runs, place) for place in range(1, len(runs))] if measure.is_rate else []
-    trained = training_plots([runs[place] for place in alike], prefix="compare")
-    return replace(
-        view,
-        plots=[*view.plots, *renderer.plots(runs, alike, "compare"), *trained],
+        seeds=seeds,
+        plots=[
+            *([seeds.profile] if seeds else []),
+            *renderer.plots(runs, alike, "compare"),
+            *training_plots([runs[place] for place in alike], prefix="compare"),
+        ],
         maps=[each for each in maps if each is not None],
     )
 

@@ -17,8 +17,8 @@ from reglue_bench.formatting import count, percent, percents, value, values
 from reglue_bench.measures.seed_statistics import BOOTSTRAP_SEED, over_training_seeds
 from reglue_bench.plots.compared import groups_of
 from reglue_bench.plots.curves import Lines
+from reglue_bench.plots.figures import NamedRun
 from reglue_bench.plots.learning_plots import CURVES, MEASURES, lines_by_agent, table_steps
-from reglue_bench.plots.views import NamedRun
 from reglue_bench.results.result import Measure
 from reglue_bench.statistics import Interval
 

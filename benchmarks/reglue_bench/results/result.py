@@ -111,6 +111,11 @@ class Result(BaseModel):
         return episodes
 
     @property
+    def judged(self) -> Iterable[EpisodeRow]:
+        """The episodes that are judged; raises as `episodes`."""
+        return (row for row in self.episodes if row.phase == "evaluate")
+
+    @property
     def repeatable(self) -> bool | None:
         """Whether what was tried again at the run's end was the same to the bit.
 
@@ -360,11 +365,9 @@ def parse_result(text: str | bytes, name: str) -> Result:
 class Measure:
     """A kind of score by which runs are judged and compared.
 
-    A procedure names one (`Procedure.measured_by`). Runs with equal measures are compared. A
-    package derives its own from another, `replace(SUCCESS, name="speed", …)`.
+    Runs with equal measures are compared. `Renderer` adds texts and plots.
     """
 
-    shown_by: str  # where its Renderer stands, as `module:name`
     name: str  # of the score: success, mean return, performance
     unit: str  # by which two runs are paired: goal, episode, run
     least: int  # of these that an interval takes

@@ -217,6 +217,15 @@ class PerformanceScore(Record):
                     yield CurvePoint(name, at, self.counted_in, mean, interval, runs)
 
     @property
+    def about(self) -> str:
+        """`mean return over the last 100 episodes of a run`."""
+        kind, _, last = self.metric.partition(":")
+        which = f"all {self.quota:,}" if kind == "all" else f"the last {int(last):,}"
+        what = "mean return" if self.counted_in == "episodes" else "mean reward per step"
+        one = "" if self.runs[0].variant is None else ", which plays one variant"
+        return f"{what} over {which} {self.counted_in} of a run{one}"
+
+    @property
     def completed(self) -> list[LearningRun]:
         """The runs that were played to their end."""
         return [run for run in self.runs if run.status == "ok"]

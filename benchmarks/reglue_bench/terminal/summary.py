@@ -13,7 +13,7 @@ from rich.text import Text
 from glue_server.console import say
 from reglue_bench.float_range import mean
 from reglue_bench.formatting import count, isolation_text, number, sparkline
-from reglue_bench.renderers import renderer_of, result_notes
+from reglue_bench.renderers import renderer
 from reglue_bench.results.result import Result
 from reglue_bench.results.scores import TaskScore
 
@@ -130,7 +130,7 @@ def notes(result: Result) -> list[str]:
     coverage, machines, places = result.coverage, result.machines, result.environments_in
     lines = [
         f"isolation: {isolation_text(result.agent.isolation)}",
-        *renderer_of(result).headline(result),
+        *renderer.renderer_of(result).headline(result),
     ]
     if coverage.goals_planned < coverage.goals_total:
         lines.append(f"{coverage.goals_planned} of {coverage.goals_total} goals were planned")
@@ -143,4 +143,4 @@ def notes(result: Result) -> list[str]:
     clipped, steps = result.clipped_steps, result.steps.counted
     if 0 < 2 * clipped <= steps:  # of more, the notes speak
         lines.append(f"{clipped:,} of {steps:,} actions were out of bounds and were clipped")
-    return [*lines, *result_notes.notes(result)]
+    return [*lines, *renderer.notes(result)]

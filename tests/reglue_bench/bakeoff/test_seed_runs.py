@@ -162,10 +162,10 @@ def test_training_seeds_are_compared_by_return_too() -> None:
     found = draw_report(runs).comparison
     assert found is not None
     assert found.seeds is not None
-    assert [row[0] for row in found.seeds.rows] == ["one", "other"]
-    assert "\n" in found.seeds.rows[0][2]  # then its interval
-    assert found.agents is not None
-    assert found.seeds_verdict
+    assert [row[0] for row in found.seeds.table.rows] == ["one", "other"]
+    assert "\n" in found.seeds.table.rows[0][2]  # then its interval
+    assert found.seeds.pairs is not None
+    assert found.seeds.verdict
 
 
 def lottery(label: str, agent: Agent, seed: int) -> Result:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from reglue_bench.plots.compared import colours, names, plotted_agents
+from reglue_bench.plots.figures import NamedRun
 from reglue_bench.plots.task_plots import per_task
-from reglue_bench.plots.views import NamedRun
 from reglue_bench.report.page import draw_report
 from reglue_bench.results.result import Result
 from tests.reglue_bench.made_results import Play, make_result
@@ -50,8 +50,8 @@ def test_training_seeds_of_an_agent_share_its_colour() -> None:
     assert page.comparison is not None
     assert page.comparison.runs.colours == found
     assert page.comparison.seeds is not None
-    assert page.comparison.seeds.colours == [found[0], found[5]]
-    assert not page.comparison.are_all_seeds
+    assert page.comparison.seeds.table.colours == [found[0], found[5]]
+    assert not page.comparison.seeds.are_all
 
 
 def test_a_task_has_a_score_for_each_agent_over_its_training_seeds() -> None:

@@ -24,13 +24,14 @@ from reglue_bench.plots.figures import (
     Figure,
     Line,
     Mark,
+    Plot,
     Squares,
+    Table,
     rows,
     squares,
     strips,
 )
 from reglue_bench.plots.matplotlib_figures import PAGE, PAPER, PHONE, pdf, svg, write_figures
-from reglue_bench.plots.views import Plot, Table
 from tests.error_facts import raises
 
 CURVE = [Line([0, 1, 2], [3.0, 1.0, 2.0], SUCCESS), Line([0, 2], [1, 1], "#123456", optional=True)]
@@ -151,8 +152,9 @@ def test_a_gap_is_no_point() -> None:
 def test_what_prints_scores_does_not_load_matplotlib() -> None:
     """It takes half a second."""
     code = (
-        "import sys, reglue_bench.evaluation, reglue_bench.renderers, reglue_bench.cli.report\n"
-        "import reglue_bench.terminal.summary, reglue_competition.page.views.charts\n"
+        "import sys, reglue_bench.evaluation, reglue_bench.cli.report\n"
+        "import reglue_bench.renderers.kinds, reglue_bench.terminal.summary\n"
+        "import reglue_competition.page.views.charts\n"
         "assert 'matplotlib' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -9,7 +9,7 @@ import numpy as np
 from reglue_bench import evaluate
 from reglue_bench.plots.figures import NEUTRAL, Dots, left_out, strips
 from reglue_bench.plots.task_plots import returns
-from reglue_bench.renderers import renderer_of
+from reglue_bench.renderers.renderer import renderer_of
 from reglue_bench.report.page_contents import comparison_view, run_view
 from reglue_bench.results.result import Result
 

@@ -86,7 +86,8 @@ def test_agents_are_judged_over_their_training_seeds() -> None:
         for seed in range(5)
     ]
     view = comparison_view([(f"{place}", run) for place, run in enumerate(runs)])
-    assert view.seeds_verdict == "mtmhsac has the highest success: better than sac (p < 0.001)."
+    assert view.seeds is not None
+    assert view.seeds.verdict == "mtmhsac has the highest success: better than sac (p < 0.001)."
     assert not view.verdict  # no training seed is ranked
 
 

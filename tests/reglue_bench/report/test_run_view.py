@@ -12,7 +12,7 @@ import pytest
 from reglue.errors import UsageError
 from reglue_bench.formatting import sentence
 from reglue_bench.plots.figures import SHADE, SUCCESS, Dots, Figure, Line, Rows, Squares
-from reglue_bench.renderers import result_notes
+from reglue_bench.renderers import renderer
 from reglue_bench.report.page import draw_report
 from reglue_bench.results.facts import Event, FaultCount, Recorded
 from reglue_bench.results.result import Result
@@ -167,7 +167,7 @@ def test_the_page_and_the_terminal_have_the_same_notes(tmp_path: Path) -> None:
         "ended_early": Ending(status="agent_timeout", what="too late"),
     }
     result = make_result(Play(missing=20)).model_copy(update=more)
-    of_both = [*result_notes.notes(result)]
+    of_both = [*renderer.notes(result)]
     assert len(of_both) == 1 + len(more) + 1  # what is missing, and which flags set the time
     text = read(tmp_path, result).text
     assert all(sentence(note) in text for note in of_both)

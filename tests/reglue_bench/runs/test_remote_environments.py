@@ -17,9 +17,9 @@ from reglue_bench import evaluate
 from reglue_bench.benchmark.benchmark import make_plan
 from reglue_bench.cli.benchmarks import main as list_benchmarks
 from reglue_bench.evaluation import resume
-from reglue_bench.measures.measures import RETURN
 from reglue_bench.plans.plan import Plan
 from reglue_bench.rehearsal import rehearse
+from reglue_bench.renderers.kinds import RETURN
 from reglue_bench.results.result import Result
 from reglue_bench.results.scores import PerformanceScore, ReturnScore
 from reglue_bench.runs.ledger import Ledger
