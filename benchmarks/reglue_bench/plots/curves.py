@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -47,6 +47,12 @@ class Lines:
             return []
         low, high = self.bounds
         return [(max(low, a), min(high, b)) for a, b in pointwise95(self.whole)]
+
+    @property
+    def points(self) -> Iterator[tuple[int, float, Interval | None]]:
+        """The last episode or step of each point, its mean and interval."""
+        intervals: Sequence[Interval | None] = self.intervals95 or [None] * len(self.ends)
+        return zip(self.ends, self.mean.tolist(), intervals, strict=True)
 
     @property
     def everything(self) -> list[list[float]]:

@@ -176,24 +176,19 @@ class _Curves:
         )
 
     def _table(self) -> Table:
-        """The means at 20 points at most; of one agent with their intervals."""
-        played = [of for _, _, of in self.by_agent if len(of.whole)]
-        labels = {end: of.label(point) for of in played for point, end in enumerate(of.ends)}
-        columns: dict[str, dict[int, str]] = {}
-        for name, _, of in self.by_agent:
-            means = map(self._amount, of.mean.tolist() if len(of.whole) else ())
-            column = name if len(self.by_agent) > 1 else f"mean {self.what}"
-            columns[column] = dict(zip(of.ends, means, strict=False))
-            if len(self.by_agent) == 1 and (intervals := of.intervals95):
-                texts = map(self._interval, intervals)
-                columns["95 % interval"] = dict(zip(of.ends, texts, strict=True))
-        return Table(
-            [self.over, *columns],
-            [
-                [labels[end], *(of.get(end, "–") for of in columns.values())]
-                for end in table_steps(played)
-            ],
-        )
+        """The means and their intervals at 20 points at most."""
+        played = [(name, of) for name, _, of in self.by_agent if len(of.whole)]
+        labels = {end: of.label(point) for _, of in played for point, end in enumerate(of.ends)}
+        columns = {
+            name or f"mean {self.what}": {
+                end: self._amount(mean) + (f" ({self._interval(interval)})" if interval else "")
+                for end, mean, interval in of.points
+            }
+            for name, of in played
+        }
+        ends = table_steps(of for _, of in played)
+        rows = [[labels[end], *(of.get(end, "–") for of in columns.values())] for end in ends]
+        return Table([self.over, *columns], rows)
 
     def _amount(self, mean: float) -> str:
         return percent(mean) if self.scale == "rate" else value(mean)

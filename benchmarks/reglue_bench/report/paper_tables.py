@@ -13,12 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reglue_bench.formatting import count, percent, percents, value, values
+from reglue_bench.formatting import count
 from reglue_bench.measures.seed_statistics import BOOTSTRAP_SEED, over_training_seeds
 from reglue_bench.plots.compared import groups_of
-from reglue_bench.plots.curves import Lines
 from reglue_bench.plots.figures import NamedRun
-from reglue_bench.plots.learning_plots import CURVES, MEASURES, lines_by_agent, table_steps
+from reglue_bench.plots.learning_plots import CURVES, MEASURES, lines_by_agent, training_plots
 from reglue_bench.results.result import Measure
 from reglue_bench.statistics import Interval
 
@@ -76,7 +75,7 @@ def curve_rows(runs: Sequence[NamedRun]) -> list[CurveRow]:
         for what in CURVES
         for measure in MEASURES
         for name, of in lines_by_agent(runs, what, measure).items()
-        for step, mean, interval in _points(of)
+        for step, mean, interval in of.points
     ]
 
 
@@ -133,33 +132,13 @@ def _scores(rows: Sequence[ScoreRow], measure: Measure) -> Iterator[str]:
 def _curve(runs: Sequence[NamedRun], judged_by: Measure) -> Iterator[str]:
     """The mean over training seeds at 20 steps at most: of checkpoints, or else of training."""
     measure = "success" if judged_by.is_rate else "return"
-    for what in CURVES:
-        if lines := lines_by_agent(runs, what, measure):
-            break
-    else:
-        return
-    points = {
-        name: {step: (mean, interval) for step, mean, interval in _points(of)}
-        for name, of in lines.items()
-    }
-    amount, amounts = (percent, percents) if measure == "success" else (value, values)
-    cells = []
-    for step in table_steps(lines.values()):
-        row = [count(step)]
-        for of in points.values():
-            mean, interval = of.get(step, (None, None))
-            cell = "–" if mean is None else amount(mean)
-            row.append(cell if interval is None else f"{cell} ({amounts(interval)})")
-        cells.append(row)
-    yield ""
-    yield f"% {measure} at {what} episodes, mean over training seeds (95 % interval)"
-    yield from _tabular("r", ["training steps", *points], cells)
-
-
-def _points(lines: Lines) -> Iterator[tuple[int, float, Interval | None]]:
-    """Steps, mean and interval of each point."""
-    intervals: Sequence[Interval | None] = lines.intervals95 or [None] * len(lines.ends)
-    yield from zip(lines.ends, lines.mean.tolist(), intervals, strict=True)
+    plots = {plot.id: plot for plot in training_plots(runs, prefix="paper")}
+    what = next((what for what in CURVES if f"paper-{what}-{measure}" in plots), None)
+    if what is not None:
+        table = plots[f"paper-{what}-{measure}"].table
+        yield ""
+        yield f"% {measure} at {what} episodes, mean over training seeds (95 % interval)"
+        yield from _tabular("r", table.columns, table.rows)
 
 
 def _tabular(left: str, names: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:

@@ -40,7 +40,6 @@ class Lines(RegularLine):
         self._console = console
 
     def say(self, text: str) -> None:
-        """Print it."""
         say(text, self._console)
 
     def drawing(self, done: int, total: int) -> None:
@@ -98,7 +97,6 @@ class Display:
         self._live.start()
 
     def outcome(self, outcome: Outcome, phase: str) -> None:
-        """Count it; the display looks by itself."""
         assert self._tally is not None
         self._tally.take(outcome, phase)
 

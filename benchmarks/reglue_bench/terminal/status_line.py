@@ -55,7 +55,6 @@ class RegularLine(NullObserver, ABC):
         self._thread.start()
 
     def outcome(self, outcome: Outcome, phase: str) -> None:
-        """Count it."""
         assert self._tally is not None
         with self._counting:
             self._tally.take(outcome, phase)

@@ -118,7 +118,6 @@ class JudgedTally(Tally):
         return self._before + len(self._counted)
 
     def take(self, outcome: Outcome, phase: str) -> None:
-        """Count an outcome."""
         self._faults += outcome.status != "ok"
         counts = phase == "evaluate" and (outcome.success or self._begun.plan.is_by_return)
         place = (outcome.order.unit, outcome.order.k)
@@ -126,7 +125,6 @@ class JudgedTally(Tally):
         self._counted[place] = counts
 
     def line(self) -> str:
-        """Everything in one line."""
         parts = [f"{self.done} of {self.total} episodes"]
         if not self._begun.plan.is_by_return:
             # No rate of finished episodes: successes end early, so it would start too high.
@@ -163,14 +161,12 @@ class ReturnTally(JudgedTally):
         self._returns: dict[str, list[float]] = {}  # of the episodes of this session
 
     def take(self, outcome: Outcome, phase: str) -> None:
-        """Count an outcome."""
         before = len(self._counted)
         super().take(outcome, phase)
         if outcome.status == "ok" and len(self._counted) > before:
             self._returns.setdefault(outcome.order.cell.task, []).append(outcome.return_)
 
     def line(self) -> str:
-        """Everything in one line."""
         parts = [f"{self.done} of {self.total} episodes"]
         if self._returns:
             # Tasks weigh alike. Short episodes end first, so it is not yet the score.
@@ -211,7 +207,6 @@ class LearningTally(Tally):
         return len(self._over) * self._procedure.quota + self._done_in_play()
 
     def take(self, outcome: Outcome, phase: str) -> None:
-        """Count an outcome."""
         self._unit = outcome.order.unit
         if outcome.order.k == 0:  # also where a run is played anew
             self._over.discard(self._unit)
@@ -228,7 +223,6 @@ class LearningTally(Tally):
             self._unit = next((u for u in self._begun.left if u not in self._over), self._unit)
 
     def line(self) -> str:
-        """Everything in one line."""
         parts = [self._where()]
         if self._returns:
             parts.append(self._recently())
@@ -302,7 +296,6 @@ class TrainingTally(Tally):
         return self._steps if self._judge is None else self._judge.done
 
     def take(self, outcome: Outcome, phase: str) -> None:
-        """Count an outcome."""
         if phase not in ("evaluate", "evaluate_before", "adapt"):
             self._last = self._clock(), self._begun.executed()
         if phase == "train":
@@ -314,7 +307,6 @@ class TrainingTally(Tally):
             self._judge.take(outcome, phase)
 
     def line(self) -> str:
-        """Everything in one line."""
         if self._judge is not None:
             return f"judging: {self._judge.line()}"
         parts = [f"training: {self._steps:,} of {self.total:,} steps"]
