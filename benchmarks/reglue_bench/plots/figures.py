@@ -47,7 +47,6 @@ class Area:
     low: Sequence[float]
     high: Sequence[float]
     colour: str
-    opacity: float = 0.2
 
     @property
     def y(self) -> Sequence[float]:
@@ -168,7 +167,6 @@ def strips(
     height: float,
     colour: str,
     size: float = 5,
-    opacity: float = 0.6,
 ) -> list[Mark]:
     """A dot for each value of each row, or for some of many, and a box around the middle half."""
     every = _every(sum(map(len, values.values())))
@@ -185,7 +183,7 @@ def strips(
         box_y += [top, top, bottom, bottom, top, math.nan, top, bottom, math.nan]
     if not x:
         return []
-    return [Line(box_x, box_y, NEUTRAL, 1.2), Dots(x, y, colour, size, opacity)]
+    return [Line(box_x, box_y, NEUTRAL, 1.2), Dots(x, y, colour, size, opacity=0.6)]
 
 
 def left_out(dots: int) -> str:

@@ -175,7 +175,7 @@ class _Drawing:
                 self._add(_line(mark, x, y), clip=is_outside)
             case Area():
                 low, high = np.split(y, 2)
-                self._add(_area(mark.colour, x, low, high, mark.opacity), clip=True)
+                self._add(_area(mark.colour, x, low, high, opacity=0.2), clip=True)
             case Dots():
                 self._add(_dots(mark, x, y))
             case Squares():

@@ -95,6 +95,18 @@ def _success_plots(runs: Sequence[NamedRun], _alike: Sequence[int], prefix: str)
     return plots
 
 
+def _upstream(result: Result) -> list[str]:
+    upstream = result.score_as(SuccessScore).upstream
+    if upstream is None:
+        return []
+    return [f"metaworld.evaluation: {percent(upstream.mean_success_rate)}"]
+
+
+def _difference_maps(runs: Sequence[NamedRun]) -> list[Plot]:
+    maps = (task_plots.difference_map(runs, place) for place in range(1, len(runs)))
+    return [each for each in maps if each is not None]
+
+
 SUCCESS = Renderer(
     name=scores.SUCCESS,
     unit="goal",
@@ -116,6 +128,8 @@ SUCCESS = Renderer(
         "Success over planned goals. Differences are in percentage points, paired goal by goal."
     ),
     not_compared="have no goal in common, and are shown and not compared",
+    remarks=_upstream,
+    maps=_difference_maps,
 )
 """The share of planned goals that a frozen agent reaches."""
 

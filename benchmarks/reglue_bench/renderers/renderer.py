@@ -61,6 +61,9 @@ class Renderer(Measure):
     caption: Callable[[Result], str]  # of the table, from the first run
     not_compared: str  # why two runs are not compared: ends a sentence that begins with their names
     beware: Callable[[str, Result], list[str]] = partial  # caveats of a run, by its name
+    remarks: Callable[[Result], list[str]] = lambda _result: []  # beside a run's name, in a word
+    maps: Callable[[Sequence[NamedRun]], list[Plot]] = lambda _runs: []
+    """Plots that compare each run with the first; where there are many, the page folds them."""
 
 
 def completed_text(result: Result) -> str:

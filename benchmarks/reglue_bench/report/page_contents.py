@@ -10,7 +10,6 @@ from reglue_bench.float_range import share
 from reglue_bench.formatting import (
     STATUSES,
     count,
-    percent,
     plural,
     seconds,
 )
@@ -19,11 +18,9 @@ from reglue_bench.plots import compared
 from reglue_bench.plots.compared import Seeds, score_and_interval
 from reglue_bench.plots.figures import FAILURE, SUCCESS, NamedRun, Plot, Table
 from reglue_bench.plots.learning_plots import training_plots
-from reglue_bench.plots.task_plots import difference_map
 from reglue_bench.renderers.renderer import renderer_of
 from reglue_bench.report.frames import Frame
 from reglue_bench.results.result import Measure, Result
-from reglue_bench.results.scores import SuccessScore
 from reglue_bench.statistics import Interval
 
 SHADES = {
@@ -103,7 +100,6 @@ def comparison_view(runs: Sequence[NamedRun]) -> ComparisonView:
     has_others = any(earlier > 0 for _, earlier in differences)  # than those to the first
     seeds = compared.over_seeds(runs)
     has_rank = seeds is None or not seeds.are_all  # a training seed has none of its own
-    maps = [difference_map(runs, place) for place in range(1, len(runs))] if measure.is_rate else []
     return ComparisonView(
         caption=renderer.caption(results[0]),
         verdict=compared.verdict(names, _ranked(results, alike), differences, measure)
@@ -121,15 +117,14 @@ def comparison_view(runs: Sequence[NamedRun]) -> ComparisonView:
             *renderer.plots(runs, alike, "compare"),
             *training_plots([runs[place] for place in alike], prefix="compare"),
         ],
-        maps=[each for each in maps if each is not None],
+        maps=renderer.maps(runs),
     )
 
 
 def caveats(run: Result) -> str:
     """The caveats of a run in the table of several runs, a word or two each."""
     labels = [] if run.complete else ["partial"]
-    if isinstance(run.score, SuccessScore) and run.score.upstream is not None:
-        labels.append(f"metaworld.evaluation: {percent(run.score.upstream.mean_success_rate)}")
+    labels += renderer_of(run).remarks(run)
     return ", ".join([*labels, *(["privileged"] if run.privileged else [])])
 
 
