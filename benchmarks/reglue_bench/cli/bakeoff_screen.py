@@ -15,9 +15,8 @@ from reglue_bench.bakeoff import REPORT, Entrant
 from reglue_bench.bakeoff.bakeoff_runs import is_interrupted
 from reglue_bench.bakeoff.table import comparison_table, seeds_tables
 from reglue_bench.cli.shared_flags import exit_code, print_document
-from reglue_bench.plots.compared import names
 from reglue_bench.report.frames import first_frames
-from reglue_bench.report.page import draw_report
+from reglue_bench.report.page import draw_report, names
 from reglue_bench.results.result import Result
 from reglue_bench.runs.observer import Observer
 from reglue_bench.terminal.progress import Lines, watcher

@@ -74,10 +74,9 @@ def report(
     """
     with loading():
         from reglue_bench.bakeoff.seed_runs import runs_in
-        from reglue_bench.plots.compared import names
         from reglue_bench.plots.matplotlib_figures import write_figures
         from reglue_bench.report.frames import first_frames
-        from reglue_bench.report.page import draw_report
+        from reglue_bench.report.page import draw_report, names
         from reglue_bench.results.read_run import read_run
 
     output = console(stderr=json)

@@ -6,7 +6,6 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
@@ -17,19 +16,8 @@ from reglue_bench.formatting import count, listed, p_value, percent, plural
 from reglue_bench.measures import seed_statistics
 from reglue_bench.measures.compare import Difference, over_pairs
 from reglue_bench.measures.seed_statistics import TrainingSeeds, over_training_seeds, scores_by_task
-from reglue_bench.plots.figures import (
-    SUCCESS,
-    Area,
-    Axis,
-    Figure,
-    Line,
-    Mark,
-    NamedRun,
-    Plot,
-    Table,
-    colour,
-    rate_axis,
-)
+from reglue_bench.plots import figures
+from reglue_bench.plots.figures import NamedRun, Plot, Table
 from reglue_bench.results.result import Measure, Result
 from reglue_bench.results.scores import TaskScore
 from reglue_bench.statistics import Interval
@@ -64,22 +52,6 @@ class Seeds:
     are_all: bool  # whether each run is one of these seeds
 
 
-def names(results: Sequence[Result], folders: Sequence[Path]) -> list[str]:
-    """The names of runs in a report: labels, or labels and training seeds, or else folders."""
-    labels = [result.agent.label for result in results]
-    # Labels say more than folders do, as long as they differ.
-    if len(set(labels)) == len(labels):
-        return labels
-    distinct = []
-    for result, label, folder in zip(results, labels, folders, strict=True):
-        seed = result.agent.training_seed
-        if seed is not None:
-            distinct.append(f"{label} · seed {seed}")
-        else:
-            distinct.append(label if labels.count(label) == 1 else folder.name)
-    return distinct
-
-
 def colours(runs: Sequence[NamedRun]) -> list[str]:
     """A colour for each run; training seeds of one agent share it."""
     keys: list[Hashable] = [
@@ -87,13 +59,13 @@ def colours(runs: Sequence[NamedRun]) -> list[str]:
         for place, (_, run) in enumerate(runs)
     ]
     places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
-    return [colour(places[key]) for key in keys]
+    return [figures.colour(places[key]) for key in keys]
 
 
 def plotted_agents(runs: Sequence[NamedRun]) -> list[PlottedAgent]:
     """Agents over their training seeds, and single runs, in the order of their first runs."""
     if len(runs) == 1:
-        return [PlottedAgent("", SUCCESS, runs, runs[0][1].score_by_task)]
+        return [PlottedAgent("", figures.SUCCESS, runs, runs[0][1].score_by_task)]
     whose = {id(run): name for name, of in groups_of(runs).items() for run in of}
     by_agent: dict[str, list[tuple[NamedRun, str]]] = {}
     for named_run, shade in zip(runs, colours(runs), strict=True):
@@ -297,24 +269,25 @@ def performance_profile(
     agents: Mapping[str, TrainingSeeds], of: Measure, shades: Sequence[str]
 ) -> Plot:
     """The share of (seed, task) pairs above each level of the score, with pointwise bands."""
-    marks: list[Mark] = []
+    marks: list[figures.Mark] = []
     for shade, seeds in zip(shades, agents.values(), strict=True):
         levels = seeds.thresholds.tolist()
         if seeds.profile_intervals95 is not None:
             low, high = (ends.tolist() for ends in seeds.profile_intervals95)
-            marks.append(Area(levels, low, high, shade))
-        marks.append(Line(levels, seeds.profile.tolist(), shade, steps=True))
+            marks.append(figures.Area(levels, low, high, shade))
+        marks.append(figures.Line(levels, seeds.profile.tolist(), shade, steps=True))
     ticks = (0, 10, 20, 25, 30, 40, 45, 47)
+    score_axis = figures.rate_axis if of.is_rate else figures.Axis
     return Plot(
         id="profile",
         title="Performance profile",
         caption=f"Share of seeds × tasks whose {of.name} lies above a level, with 95 % bands from "
         "five seeds on. Higher is better, wherever it is higher throughout.",
         summary=f"Performance profile of {len(agents)} agents over their training seeds.",
-        figure=Figure(
+        figure=figures.Figure(
             marks,
-            x=rate_axis("success above") if of.is_rate else Axis(f"{of.name} above"),
-            y=rate_axis("share of seeds × tasks"),
+            x=score_axis(f"{of.name} above"),
+            y=figures.rate_axis("share of seeds × tasks"),
         ),
         table=Table(
             ["above", *agents],

@@ -74,6 +74,22 @@ class Page:
         return to_json(document, by_alias=True, inf_nan_mode="null").decode()
 
 
+def names(results: Sequence[Result], folders: Sequence[Path]) -> list[str]:
+    """The names of runs in a report: labels, or labels and training seeds, or else folders."""
+    labels = [result.agent.label for result in results]
+    # Labels say more than folders do, as long as they differ.
+    if len(set(labels)) == len(labels):
+        return labels
+    distinct = []
+    for result, label, folder in zip(results, labels, folders, strict=True):
+        seed = result.agent.training_seed
+        if seed is not None:
+            distinct.append(f"{label} · seed {seed}")
+        else:
+            distinct.append(label if labels.count(label) == 1 else folder.name)
+    return distinct
+
+
 def draw_report(
     results: Sequence[tuple[str, Result]], *, frames: Sequence[Sequence[Frame]] = ()
 ) -> Page:

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reglue_bench.plots.compared import colours, names, plotted_agents
+from reglue_bench.plots.compared import colours, plotted_agents
 from reglue_bench.plots.figures import NamedRun
 from reglue_bench.plots.task_plots import per_task
-from reglue_bench.report.page import draw_report
+from reglue_bench.report.page import draw_report, names
 from reglue_bench.results.result import Result
 from tests.reglue_bench.made_results import Play, make_result
 
