@@ -240,7 +240,7 @@ def power_notes(differences: Pairs, of: Measure) -> list[str]:
     ]
 
 
-def over_seeds(runs: Sequence[NamedRun]) -> Seeds | None:
+def agents_over_seeds(runs: Sequence[NamedRun]) -> Seeds | None:
     """The comparison of agents over their training seeds; None if none has several."""
     groups, measure = groups_of(runs), runs[0][1].measure
     if not groups or measure.unit == "run":  # an agent that learns has no training seeds

@@ -98,7 +98,7 @@ def comparison_view(runs: Sequence[NamedRun]) -> ComparisonView:
     names, differences = [name for name, _ in runs], compare_all(results)
     alike = [place for place in range(len(runs)) if place == 0 or (place, 0) in differences]
     has_others = any(earlier > 0 for _, earlier in differences)  # than those to the first
-    seeds = compared.over_seeds(runs)
+    seeds = compared.agents_over_seeds(runs)
     has_rank = seeds is None or not seeds.are_all  # a training seed has none of its own
     return ComparisonView(
         caption=renderer.caption(results[0]),
