@@ -248,8 +248,10 @@ def _legacy_frames(data: bytes) -> None:
             theirs.sendall(data)
         while True:
             code, content = connection.receive(1024, 1.0)
-            read = layout.decode if code == Code.ENV_START else text_of
-            read(content)
+            if code == Code.ENV_START:
+                layout.decode([content])
+            else:
+                text_of(content)
 
 
 _STRING = WireText(len(SPEC.observations) + len(SPEC.actions), Text("string", 8))
@@ -394,8 +396,7 @@ TARGETS: Mapping[str, Target] = {
     "legacy_frames": Target(
         _legacy_frames,
         (
-            struct.pack("!ii", 12, 32)
-            + RowLayout(SPEC.observations).encode({name: rows[0] for name, rows in _SEEN.items()}),
+            struct.pack("!ii", 12, 32) + RowLayout(SPEC.observations).encode(_SEEN, 1)[0],
             struct.pack("!ii", 10, 9) + text_bytes("hello") + struct.pack("!ii", 35, 4) + bytes(4),
         ),
     ),

@@ -33,11 +33,12 @@ def rows() -> st.SearchStrategy[dict[str, Any]]:
     )
 
 
-@given(rows())
-def test_a_row_comes_back_as_it_was(row: dict[str, Any]) -> None:
-    back = LAYOUT.decode(LAYOUT.encode(row))
+@given(st.lists(rows(), min_size=1, max_size=3))
+def test_rows_come_back_as_they_were(several: list[dict[str, Any]]) -> None:
+    arrays = {each.name: np.stack([row[each.name] for row in several]) for each in TENSORS}
+    back = LAYOUT.decode(LAYOUT.encode(arrays, len(several)))
     assert {name: (each.dtype, each.shape, each.tolist()) for name, each in back.items()} == {
-        name: (each.dtype, each.shape, each.tolist()) for name, each in row.items()
+        name: (each.dtype, each.shape, each.tolist()) for name, each in arrays.items()
     }
 
 
@@ -52,17 +53,17 @@ def test_numbers_of_a_kind_follow_one_another_in_the_specs_order() -> None:
     }
     ints, doubles = (1, 2, 3, 255, -4, 1, 0), (0.5, -1.0, np.nextafter(0.1, 1))
     wanted = struct.pack("!iii7i3d", 7, 3, 3, *ints, *doubles) + b"abc"
-    assert LAYOUT.encode(row) == wanted
+    assert LAYOUT.encode(row, 1) == [wanted]
     assert LAYOUT.size == len(wanted)
 
 
 def test_an_integer_of_more_than_32_bits_is_not_sent() -> None:
     layout = RowLayout([TensorSpec("key", "int64", (), Box((0.0,), (9.0,)))])
     with raises(OutOfDomain, "key"):
-        layout.encode({"key": np.array(2**31)})
+        layout.encode({"key": np.array([2**31])}, 1)
 
 
 def test_a_number_that_the_tensors_dtype_lacks_is_refused() -> None:
     layout = RowLayout([TensorSpec("level", "uint8", (), Discrete(200))])
     with pytest.raises(BadReply, match="256"):
-        layout.decode(struct.pack("!iiii", 1, 0, 0, 256))
+        layout.decode([struct.pack("!iiii", 1, 0, 0, number) for number in (1, 256)])

@@ -214,6 +214,21 @@ def test_an_action_that_is_none_of_the_tasks_is_the_agents_fault(programs: WireP
     agent.close()
 
 
+def test_of_several_programs_only_the_one_at_fault_is_ended(programs: WirePeers) -> None:
+    good = programs.add("agent", answering())
+    bad = programs.add("agent", answering(answer(5, numbers([], [])), 5))
+    agent = LegacyAgent(**programs.place)
+    agent.max_slots = 2
+    with Glue(environment="mountain-car", agent=agent, slots=2) as rl:
+        rl.init()
+        with raises(AgentFault, "agent_start", "0 ints"):
+            rl.start()
+        bad.ended()
+        assert good.is_alive()
+        agent.close()
+        good.ended()
+
+
 class Lost(Routines):
     """A glue whose routines nobody may call."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -46,63 +45,79 @@ class RowLayout:
     """
 
     def __init__(self, tensors: Sequence[TensorSpec]) -> None:
-        self._tensors = [
-            _Part(tensor.name, tensor.shape, tensor.size, wire, tensor.numpy_dtype)
+        ordered = [
+            (tensor, wire)
             for kind, wire in _DTYPES.items()
             for tensor in tensors
             if section_of(tensor) == kind
         ]
         self._counts = tuple(
-            sum(each.count for each in self._tensors if each.wire == wire)
+            sum(tensor.size for tensor, each in ordered if each == wire)
             for wire in _DTYPES.values()
         )
         self._head = _COUNTS.pack(*self._counts)
-        self.size = len(self._head) + sum(each.count * each.wire.itemsize for each in self._tensors)
+        self._parts: list[_Part] = []
+        at = len(self._head)
+        for tensor, wire in ordered:
+            part = _Part(tensor.name, tensor.shape, at, wire, tensor.numpy_dtype)
+            self._parts.append(part)
+            at += part.size
+        self.size = at
         """Bytes of a row."""
 
-    def encode(self, row: Arrays) -> bytes:
-        """One row: arrays by name, of the tensor's shape. Raises OutOfDomain for an integer of more
-        than 32 bits.
+    def encode(self, arrays: Arrays, rows: int) -> list[bytes]:
+        """The rows of arrays by name, (rows, *shape); of one row, (*shape) does as well.
+
+        Raises OutOfDomain for an integer of more than 32 bits.
         """
-        parts = [self._head]
-        for tensor in self._tensors:
-            values = np.asarray(row[tensor.name])
-            cast = _numbers(values, tensor.wire)
+        encoded = [[self._head] for _ in range(rows)]
+        for part in self._parts:
+            values = np.asarray(arrays[part.name])
+            cast = _numbers(values, part.wire)
             if cast is None:
-                raise OutOfDomain(tensor.name, got=values, wanted="integers of 32 bits")
-            parts.append(cast.tobytes())
-        return b"".join(parts)
+                raise OutOfDomain(part.name, got=values, wanted="integers of 32 bits")
+            content, size = cast.tobytes(), part.size
+            for place, row in enumerate(encoded):
+                row.append(content[place * size : (place + 1) * size])
+        return [b"".join(row) for row in encoded]
 
-    def decode(self, content: bytes) -> dict[str, Array]:
-        """The row that is the whole `content`, in the spec's dtypes. Raises BadReply."""
-        if len(content) != self.size or not content.startswith(self._head):
-            got = _COUNTS.unpack_from(content) if len(content) >= _COUNTS.size else ()
-            raise BadReply(
-                "WRONG_SIZE",
-                got=f"{len(content)} bytes for {_words(got)}",
-                wanted=f"{self.size} for {_words(self._counts)}",
+    def decode(self, contents: Sequence[bytes]) -> dict[str, Array]:
+        """Arrays by name, (rows, *shape), in the spec's dtypes, of one content for each row.
+
+        Raises BadReply.
+        """
+        for content in contents:
+            if len(content) != self.size or not content.startswith(self._head):
+                got = _COUNTS.unpack_from(content) if len(content) >= _COUNTS.size else ()
+                raise BadReply(
+                    "WRONG_SIZE",
+                    got=f"{len(content)} bytes for {_words(got)}",
+                    wanted=f"{self.size} for {_words(self._counts)}",
+                )
+        joined, rows = b"".join(contents), len(contents)
+        arrays = {}
+        for part in self._parts:
+            values: Array = np.ndarray(
+                (rows, *part.shape), part.wire, joined, part.at, (self.size, *part.strides)
             )
-        row, at = {}, _COUNTS.size
-        for tensor in self._tensors:
-            values: Any = np.frombuffer(content, tensor.wire, tensor.count, at)
-            at += values.nbytes
-            cast = _numbers(values.reshape(tensor.shape), tensor.dtype)
+            cast = _numbers(values, part.dtype)
             if cast is None:
-                wanted = f"numbers of {tensor.dtype}"
-                raise BadReply("OUT_OF_DOMAIN", got=f"{tensor.name} {values}", wanted=wanted)
-            row[tensor.name] = cast
-        return row
+                wanted = f"numbers of {part.dtype}"
+                raise BadReply("OUT_OF_DOMAIN", got=f"{part.name} {values}", wanted=wanted)
+            arrays[part.name] = cast
+        return arrays
 
 
-@dataclass(frozen=True, slots=True)
 class _Part:
-    """The numbers of a tensor in a row."""
+    """The place of a tensor's numbers in a row."""
 
-    name: str
-    shape: tuple[int, ...]
-    count: int
-    wire: np.dtype[Any]  # big-endian
-    dtype: np.dtype[Any]  # of the tensor
+    def __init__(
+        self, name: str, shape: tuple[int, ...], at: int, wire: np.dtype[Any], dtype: np.dtype[Any]
+    ) -> None:
+        """`at` in bytes; `wire` is big-endian, `dtype` the tensor's."""
+        self.name, self.shape, self.at, self.wire, self.dtype = name, shape, at, wire, dtype
+        row = np.empty(shape, wire)
+        self.size, self.strides = row.nbytes, row.strides  # bytes
 
 
 def _numbers(values: Array, dtype: np.dtype[Any]) -> Array | None:

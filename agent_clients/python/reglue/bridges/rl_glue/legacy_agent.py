@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 from reglue.agents.agent import Agent, Chosen
 from reglue.bridges.rl_glue.abstract_types import RowLayout, task_string
 from reglue.bridges.rl_glue.legacy_frames import DOUBLE, MOST_TEXT, Code, text_bytes, text_of
 from reglue.bridges.rl_glue.legacy_program import Kind, LegacyProgram, Place
+from reglue.errors import BadReply
 from reglue.messages.agent_messages import EndKind, Turn
 from reglue.spec import Array, TaskSpec
 
@@ -56,27 +56,46 @@ class LegacyAgent(Agent):
 
     def turn(self, turn: Turn) -> Chosen:
         """Send to all programs before waiting for any answer."""
-        ended, stepped = len(turn.ends), len(turn.ends) + len(turn.steps)
-        ends = zip(turn.ends.slots.tolist(), turn.ends.kinds.tolist(), strict=True)
-        told = [(slot, row) for row, (slot, kind) in enumerate(ends) if kind != EndKind.VOID]
-        for slot, row in told:
-            self._programs[slot].send(Code.AGENT_END, DOUBLE.pack(turn.rewards[row]))
-        for slot, _ in told:
-            self._programs[slot].receive(Code.AGENT_END)
-        asked: list[tuple[int, Code]] = []
-        for row, slot in enumerate(turn.steps.slots.tolist(), ended):
-            content = DOUBLE.pack(turn.rewards[row]) + self._seen(turn, row)
-            self._programs[slot].send(Code.AGENT_STEP, content)
-            asked.append((slot, Code.AGENT_STEP))
-        for row, slot in enumerate(turn.starts.slots.tolist(), stepped):
-            self._programs[slot].send(Code.AGENT_START, self._seen(turn, row))
-            asked.append((slot, Code.AGENT_START))
-        actions = [self._chosen(slot, code) for slot, code in asked]
-        return (
-            {name: np.stack([each[name] for each in actions]) for name in actions[0]}
-            if actions
-            else {}
-        )
+        if len(turn.ends):
+            self._end_episodes(turn)
+        ended, starts = len(turn.ends), turn.starts.slots.tolist()
+        asked = [(self._programs[slot], Code.AGENT_STEP) for slot in turn.steps.slots.tolist()]
+        contents = [DOUBLE.pack(reward) for reward in turn.rewards[ended:].tolist()]
+        asked += [(self._programs[slot], Code.AGENT_START) for slot in starts]
+        contents += [b""] * len(starts)
+        rows = {name: each[ended:] for name, each in turn.observations.items()}
+        seen = self._observation.encode(rows, len(asked))
+        for (program, code), content, row in zip(asked, contents, seen, strict=True):
+            program.send(code, content + row)
+        size = self._action.size
+        answers = [program.receive(code, most=size) for program, code in asked]
+        return self._actions(asked, answers) if asked else {}
+
+    def _end_episodes(self, turn: Turn) -> None:
+        """agent_end in all slots whose episode ended as the agent is to hear it."""
+        ends, rewards = turn.ends, turn.rewards[: len(turn.ends)].tolist()
+        told = [
+            (self._programs[slot], reward)
+            for slot, kind, reward in zip(
+                ends.slots.tolist(), ends.kinds.tolist(), rewards, strict=True
+            )
+            if kind != EndKind.VOID
+        ]
+        for program, reward in told:
+            program.send(Code.AGENT_END, DOUBLE.pack(reward))
+        for program, _ in told:
+            program.receive(Code.AGENT_END)
+
+    def _actions(
+        self, asked: Sequence[tuple[LegacyProgram, Code]], answers: Sequence[bytes]
+    ) -> dict[str, Array]:
+        """The answers' rows. The program whose answer does not fit is at fault."""
+        try:
+            return self._action.decode(answers)
+        except BadReply:
+            for (program, code), answer in zip(asked, answers, strict=True):
+                program.read(self._action.decode, [answer], code)
+            raise
 
     def agent_freeze(self) -> None:
         """Send the freeze message to every program; without one, log a warning."""
@@ -106,16 +125,6 @@ class LegacyAgent(Agent):
             program.send(code, content)
         for program in self._programs:
             program.receive(code)
-
-    def _seen(self, turn: Turn, row: int) -> bytes:
-        return self._observation.encode(
-            {name: each[row] for name, each in turn.observations.items()}
-        )
-
-    def _chosen(self, slot: int, code: Code) -> dict[str, Array]:
-        program = self._programs[slot]
-        content = program.receive(code, most=self._action.size)
-        return program.read(self._action.decode, content, code)
 
 
 def _message(program: LegacyProgram, text: str) -> str:

@@ -215,12 +215,12 @@ class EnvironmentProgram:
     def start(self) -> Arrays:
         """env_start."""
         answer = self.line.ask(Code.ENV_START, most=self._observation.size)
-        return self.line.read(self._observation.decode, answer, Code.ENV_START)
+        return self.line.read(self._seen, answer, Code.ENV_START)
 
     def step(self, action: Arrays) -> Step:
         """env_step."""
         most = _EARNED.size + self._observation.size
-        answer = self.line.ask(Code.ENV_STEP, self._action.encode(action), most=most)
+        answer = self.line.ask(Code.ENV_STEP, self._action.encode(action, 1)[0], most=most)
         return self.line.read(self._step, answer, Code.ENV_STEP)
 
     def message(self, text: str) -> str:
@@ -228,9 +228,13 @@ class EnvironmentProgram:
         answer = self.line.ask(Code.ENV_MESSAGE, text_bytes(text), most=MOST_TEXT)
         return self.line.read(text_of, answer, Code.ENV_MESSAGE)
 
+    def _seen(self, content: bytes) -> Arrays:
+        """Raises BadReply."""
+        return {name: rows[0] for name, rows in self._observation.decode([content]).items()}
+
     def _step(self, content: bytes) -> Step:
         """Raises BadReply."""
-        observation = self._observation.decode(content[_EARNED.size :])
+        observation = self._seen(content[_EARNED.size :])
         terminal, reward = _EARNED.unpack_from(content)
         if terminal not in (0, 1):
             raise BadReply("OUT_OF_DOMAIN", got=f"terminal {terminal}", wanted="0 or 1")

@@ -18,7 +18,7 @@ from reglue.bridges.rl_glue.legacy_program import LegacyProgram
 from reglue.errors import BadReply
 from reglue.experiments.routines import Routines
 from reglue.messages.experiment_messages import Started, Stepped
-from reglue.spec import Arrays, TaskSpec
+from reglue.spec import TaskSpec
 
 IDLE_S = 86_400.0
 """The longest wait from one routine of a program to the next."""
@@ -57,7 +57,7 @@ class _Answers:
                 return text_bytes(self._begun(rl.init()))
             case Code.RL_START:
                 started = rl.start()
-                return self._seen(started) + self._action.encode(_row(started.actions))
+                return self._seen(started) + self._chosen(started)
             case Code.RL_STEP:
                 return self._earned(rl.step())
             case Code.RL_EPISODE:
@@ -85,16 +85,15 @@ class _Answers:
         return task_string(spec)
 
     def _seen(self, answer: Started | Stepped) -> bytes:
-        return self._observation.encode(_row(answer.observations))
+        return self._observation.encode(answer.observations, 1)[0]
+
+    def _chosen(self, answer: Started | Stepped) -> bytes:
+        return self._action.encode(answer.actions, 1)[0]
 
     def _earned(self, stepped: Stepped) -> bytes:
         ended = bool(stepped.terminated[0] or stepped.truncated[0])
-        chosen = NO_NUMBERS if ended else self._action.encode(_row(stepped.actions))
+        chosen = NO_NUMBERS if ended else self._chosen(stepped)
         return INT.pack(ended) + DOUBLE.pack(stepped.rewards[0]) + self._seen(stepped) + chosen
-
-
-def _row(arrays: Arrays) -> Arrays:
-    return {name: rows[0] for name, rows in arrays.items()}
 
 
 def _number(content: bytes) -> int:

@@ -90,16 +90,18 @@ class Connection:
         Raises BadReply for another size; EOFError if the connection ended before the frame began;
         OSError otherwise, TimeoutError if the whole frame has not arrived in time.
         """
-        until = time.monotonic() + within_s
-        self._fill(_HEAD.size, until)
-        code, size = _HEAD.unpack_from(self._received)
+        received, until = self._received, time.monotonic() + within_s
+        while len(received) < _HEAD.size:
+            self._receive_more(_HEAD.size, until)
+        code, size = _HEAD.unpack_from(received)
         if not 0 <= size <= most:
             got = f"{code_name(code)} of {size} bytes"
             raise BadReply("WRONG_SIZE", got=got, wanted=f"at most {most}")
         end = _HEAD.size + size
-        self._fill(end, until)
-        content = bytes(self._received[_HEAD.size : end])
-        del self._received[:end]
+        while len(received) < end:
+            self._receive_more(end, until)
+        content = bytes(received[_HEAD.size : end])
+        del received[:end]
         return code, content
 
     def wait(self, within_s: float) -> bool:
@@ -119,20 +121,19 @@ class Connection:
         """Close the socket."""
         self._socket.close()
 
-    def _fill(self, size: int, until: float) -> None:
-        """Receive until at least `size` bytes are there."""
-        while (there := len(self._received)) < size:
-            _wait(self._readable, until)
-            try:
-                more = self._socket.recv(_AT_ONCE)
-            except BlockingIOError:
-                continue
-            if more:
-                self._received += more
-            elif there:
-                raise ConnectionError(f"the connection ended after {there} of {size} bytes")
-            else:
-                raise EOFError("the connection ended")
+    def _receive_more(self, size: int, until: float) -> None:
+        """Wait for more of the first `size` bytes, and receive what has come."""
+        _wait(self._readable, until)
+        try:
+            more = self._socket.recv(_AT_ONCE)
+        except BlockingIOError:
+            return
+        if more:
+            self._received += more
+        elif there := len(self._received):
+            raise ConnectionError(f"the connection ended after {there} of {size} bytes")
+        else:
+            raise EOFError("the connection ended")
 
 
 def _wait(events: select.poll, until: float) -> None:

@@ -35,6 +35,7 @@ from reglue.errors import (
 
 log = logging.getLogger("reglue")
 
+_Content = TypeVar("_Content")
 _Value = TypeVar("_Value")
 
 HOST, PORT = "RLGLUE_HOST", "RLGLUE_PORT"
@@ -228,7 +229,7 @@ class LegacyProgram:
         except (BadReply, OSError) as error:
             raise self._lost("its next call", error) from error
 
-    def read(self, decode: Callable[[bytes], _Value], content: bytes, code: int) -> _Value:
+    def read(self, decode: Callable[[_Content], _Value], content: _Content, code: int) -> _Value:
         """A frame's content, decoded. `decode` raises BadReply."""
         try:
             return decode(content)
