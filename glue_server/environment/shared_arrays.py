@@ -51,12 +51,14 @@ class SharedArrays:
 
     def put_actions(self, play: Play) -> None:
         """Write the actions of the slots of `play`."""
+        at = play.slots.astype(np.intp)
         for name, rows in play.actions.items():
-            self._actions[name][play.slots] = rows
+            self._actions[name][at] = rows
 
     def actions(self, slots: Slots) -> dict[str, Array]:
         """The actions of `slots`, name -> (rows, *shape): copies."""
-        return {name: rows[slots] for name, rows in self._actions.items()}
+        at = slots.astype(np.intp)
+        return {name: rows[at] for name, rows in self._actions.items()}
 
     def answer(self, play: Play, worlds: Worlds) -> Played:
         """Let `worlds` write the answer to `play`; what is returned counts for its faults alone."""

@@ -22,7 +22,7 @@ from glue_server.routines.snapshot_keys import SnapshotKeys
 from reglue.action_masks import ACTION_MASK, Allowed, action_mask
 from reglue.errors import AgentFault, EnvironmentFault, OutOfDomain, OutOfOrder
 from reglue.messages.agent_messages import ActionFlag, AgentHello, Call, EndKind, Phase, Reply
-from reglue.messages.environment_messages import EnvironmentCall, Play, Played, Slots
+from reglue.messages.environment_messages import EnvironmentCall, Play, Played, SlotIndex, Slots
 from reglue.messages.experiment_messages import Goal, Stepped
 from reglue.spec import Array, Arrays, TaskSpec
 
@@ -271,8 +271,9 @@ class JoinedSlots:
         """
         for rows in (ends, steps, starts):
             if rows is not None:
-                self.acts[rows.slots] = False
-                self.is_cut_off[rows.slots] = False
+                at = self._index(rows.slots)
+                self.acts[at] = False
+                self.is_cut_off[at] = False
         if starts is not None:
             self.episodes_to_learn_from += len(starts)
         try:
@@ -314,12 +315,17 @@ class JoinedSlots:
         else:
             # Copies: what came over a wire cannot be written to.
             self._actions = {name: rows.copy() for name, rows in self._actions.items()}
+            at = self._index(slots)
             for name, rows in checked.arrays.items():
-                self._actions[name][slots] = rows
-            self._flags[slots] = 0
-            self.acts[slots] = True
+                self._actions[name][at] = rows
+            self._flags[at] = 0
+            self.acts[at] = True
         if 1 in checked.clipped.tobytes():
             self._flags[slots[checked.clipped]] = ActionFlag.CLIPPED
+
+    def _index(self, slots: Slots) -> SlotIndex:
+        """`slots` as an index of what has a row for each slot: NumPy takes other dtypes slowly."""
+        return slice(None) if slots is self.everyone.numbers else slots.astype(np.intp)
 
     # Rows for the program, which may write to them if it is in this process.
 
