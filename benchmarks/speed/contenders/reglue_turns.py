@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from functools import partial
 from itertools import islice
 from typing import cast
@@ -18,42 +18,61 @@ from glue_server import Glue, LocalEnvironmentPort, StateMachine, Timeouts
 from glue_server.processes.event_loop import EventLoop
 from glue_server.rpc import GlueServer
 from reglue import Experiment, Worlds
+from reglue.bridges.rl_glue.legacy_agent import LegacyAgent
 from reglue.experiments.routines import Routines
 from reglue.messages.experiment_messages import Answer, ExperimentCall
 from reglue.net.join_string import Transport
 from speed.launches import serve
 from speed.light import Suite
 
-AGENT, LEGACY_AGENT = "speed.light:Still", "speed.contenders.rl_glue:Bridged"
+AGENT = "speed.light:Still"
+LEGACY = {"cmd": f"{sys.executable} -m speed.contenders.rl_glue agent"}
 
 
-def turns(transport: Transport, shape: str, slots: int, *, agent: str = AGENT) -> None:
+def turns(
+    transport: Transport, shape: str, slots: int, *, agent: object = AGENT, **agent_args: str
+) -> None:
     """`transport` as of a Glue; `shape` is light or image."""
-    suite = Suite(image=shape == "image")
-    with Glue(environment=suite, agent=agent, slots=slots, transport=transport) as rl:
+    with Glue(
+        environment=Suite(image=shape == "image"),
+        agent=agent,
+        agent_args=agent_args,
+        slots=slots,
+        transport=transport,
+    ) as rl:
         _serve(rl, slots)
+
+
+def bridge(where: str, slots: int) -> None:
+    """Agents of RL-Glue's codec; the bridge has a process, or is `here`."""
+    if where == "process":
+        name = f"{LegacyAgent.__module__}:{LegacyAgent.__name__}"
+        turns("auto", "light", slots, agent=name, **LEGACY)
+    else:
+        with closing(LegacyAgent(**LEGACY)) as agent:
+            turns("auto", "light", slots, agent=agent)
 
 
 def hub(transport: Transport) -> None:
     """Hub, agent, environment and program, which is this one, in a process each."""
-    with ExitStack() as closing:
+    with ExitStack() as stack:
         command = ["glue", "--listen", "127.0.0.1:0", "--transport", transport, "--runs", "1"]
-        glue = _started(closing, *command)
+        glue = _started(stack, *command)
         assert glue.stdout is not None
         lines = (line.split() for line in iter(glue.stdout.readline, ""))
         where = {parts[0]: parts[1].strip("'") for parts in islice(lines, 1, 4)}
         for name, role in ((AGENT, "agent"), ("speed.light:Suite", "environment")):
-            _started(closing, "join", name, "--address", where[role])
-        rl = closing.enter_context(Experiment(where["experiment"]))
+            _started(stack, "join", name, "--address", where[role])
+        rl = stack.enter_context(Experiment(where["experiment"]))
         _serve(rl, 1)
 
 
-def _started(closing: ExitStack, *arguments: str) -> subprocess.Popen[str]:
+def _started(stack: ExitStack, *arguments: str) -> subprocess.Popen[str]:
     """`reglue …`, killed at the end."""
     command = [sys.executable, "-m", "reglue", *arguments]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    closing.enter_context(process)
-    closing.callback(process.kill)
+    stack.enter_context(process)
+    stack.callback(process.kill)
     return process
 
 
@@ -101,13 +120,13 @@ class Run(Routines):
 
 def agents(transport: Transport, most: int) -> None:
     """Up to `most` agents."""
-    with ExitStack() as closing:
+    with ExitStack() as stack:
         server = GlueServer(places={"agent": most}, transport=transport)
-        closing.enter_context(server)
+        stack.enter_context(server)
         command = [sys.executable, "-c", _JOINING, server.address, server.token]
         agents = [subprocess.Popen(command) for _ in range(most)]
         for agent in agents:
-            closing.callback(agent.kill)
+            stack.callback(agent.kill)
         runs = [Run(server) for _ in agents]
         for run in runs:
             run.init()
@@ -143,8 +162,8 @@ if __name__ == "__main__":
     match sys.argv[1:]:
         case ["hub", transport]:
             hub(cast(Transport, transport))
-        case ["rl-glue", slots]:
-            turns("auto", "light", int(slots), agent=LEGACY_AGENT)
+        case ["rl-glue", where, slots]:
+            bridge(where, int(slots))
         case ["agents", transport, most]:
             agents(cast(Transport, transport), int(most))
         case [transport, shape, slots]:

@@ -1,5 +1,4 @@
-"""RL-Glue 3's Python codec: its peers in their own processes, and the leanest hub there can be; or
-its agent behind Reglue's bridge.
+"""RL-Glue 3's Python codec: its peers in their own processes, and the leanest hub there can be.
 
 The hub speaks RL-Glue's network protocol ("RL-Glue 3.0 Codec Development", 2009): each message
 is two big-endian int32, what it is and how many bytes follow. The program of the benchmark is the
@@ -24,7 +23,6 @@ from rlglue.agent.ClientAgent import ClientAgent
 from rlglue.environment.ClientEnvironment import ClientEnvironment
 from rlglue.types import Action, Observation, Reward_observation_terminal
 
-from reglue.bridges.rl_glue.legacy_agent import LegacyAgent
 from speed.launches import Helper, serve
 from speed.light import NUMBERS, Light
 
@@ -209,13 +207,6 @@ class Peer:
         """The body of the answer."""
         self._line.send(what, body)
         return self._line.receive(what)
-
-
-class Bridged(LegacyAgent):
-    """The codec's agents behind Reglue's bridge, one for each slot."""
-
-    def __init__(self) -> None:
-        super().__init__(cmd=f"{sys.executable} -m speed.contenders.rl_glue agent")
 
 
 class Still:

@@ -25,7 +25,10 @@ CODEC_COST, CODEC_PLAYED_COST = f"{CODEC_HUB}: cost", f"{CODEC_PLAYED}: cost"
 PLAIN_COST, PLAIN_PLAYED_COST = f"{PLAIN_HUB}: cost", f"{PLAIN_HUB_PLAYED}: cost"
 LEGACY = "RL-Glue 3 agent behind Reglue's bridge"
 LEGACY_MANY = "RL-Glue 3 agents behind it, 8 slots"
+LEGACY_HERE = "RL-Glue 3 agent, bridge in the glue's process"
+LEGACY_HERE_MANY = "RL-Glue 3 agents, bridge in the glue's process, 8 slots"
 LEGACY_COST, LEGACY_MANY_COST = f"{LEGACY}: cost", f"{LEGACY_MANY}: cost"
+LEGACY_HERE_COST, LEGACY_HERE_MANY_COST = f"{LEGACY_HERE}: cost", f"{LEGACY_HERE_MANY}: cost"
 CODEC_ALONE_COST = f"{CODEC_ALONE}: cost"
 BRIDGED, BRIDGED_MANY = "dm_env_rpc by Reglue's bridge", "dm_env_rpc by Reglue's bridge, 8 slots"
 OPENENV_BRIDGED, OPENENV_BRIDGED_MANY = (
@@ -39,8 +42,15 @@ PROGRAMS = (
     Program(PLAYED, "reglue_turns", ("auto", "light", "1"), 5000, {"routine": "episode"}),
     Program(CODEC, "rl_glue", ("served",), 5000),
     Program(CODEC_ALONE, "rl_glue", ("here",), 10_000, cost=CODEC_ALONE_COST),
-    Program(LEGACY, "reglue_turns", ("rl-glue", "1"), 5000, cost=LEGACY_COST),
-    Program(LEGACY_MANY, "reglue_turns", ("rl-glue", "8"), 1000, cost=LEGACY_MANY_COST),
+    *(
+        Program(name, "reglue_turns", ("rl-glue", where, slots), steps, cost=f"{name}: cost")
+        for name, where, slots, steps in (
+            (LEGACY, "process", "1", 5000),
+            (LEGACY_MANY, "process", "8", 1000),
+            (LEGACY_HERE, "here", "1", 5000),
+            (LEGACY_HERE_MANY, "here", "8", 1000),
+        )
+    ),
     Program(HUB, "reglue_turns", ("hub", "auto"), 2000, cost=HUB_COST),
     Program(
         HUB_PLAYED,
@@ -115,6 +125,13 @@ CLAIMS = (
         CODEC_ALONE_COST,
     ),
     Claim("the same in 8 slots: cost", LEGACY_MANY_COST, CODEC_ALONE_COST),
+    Claim(
+        "the same with the bridge in the glue's process: cost",
+        LEGACY_HERE_COST,
+        CODEC_ALONE_COST,
+        means="as many processes on both sides",
+    ),
+    Claim("the same in 8 slots, bridge there: cost", LEGACY_HERE_MANY_COST, CODEC_ALONE_COST),
     Claim("RL_step in four processes, beside that codec", HUB, CODEC_HUB, is_peer=True),
     Claim(
         "RL_episode in four processes, beside that codec", HUB_PLAYED, CODEC_PLAYED, is_peer=True
@@ -220,8 +237,9 @@ def turns(scale: Scale, watch: Watch) -> Section:
         "environment is in the glue's process, as in a program that uses `Glue`; deadlines and "
         "validation are on. RL-Glue 3's codec: agent and environment in processes of their own; a "
         "minimal hub, written for this comparison, in the program's process. The codec's agent "
-        "behind Reglue's bridge has a process, as the bridge has. Four processes: the program "
-        "and Reglue's environment have processes of their own, too; the codec has the same hub. "
+        "behind Reglue's bridge has a process, as the bridge has, unless that is in the glue's. "
+        "Four processes: the program and Reglue's environment have processes of their own, too; "
+        "the codec has the same hub. "
         "The least Python hub passes Reglue's messages on between four processes and has no "
         "sessions, budgets or slots. The raw socket carries the same bytes and does not decode "
         "them. Cost: processor time a step of all processes together.",
