@@ -20,7 +20,7 @@ export PATH := $(CURDIR)/build/julia/bin:$(PATH)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help help-all setup demo dist docs pages reference picture chaos signals crowd cheats mutants test test-python fuzz test-clients test-containers check conformance coverage speed scaling format proto \
+.PHONY: help help-all setup demo dist docs pages reference picture chaos simulate signals crowd cheats mutants test test-python fuzz test-clients test-containers check conformance coverage speed scaling format proto \
 	proto-image constraints clean clients cpp onnxruntime wire sanitize tidy c julia typescript units tools docker \
 	check-style check-types check-layers check-proto check-stubs \
 	check-tests check-clients check-containers ready-clients tested-clients every-test every-client-test
@@ -192,6 +192,9 @@ coverage: ## how often each interval of the reports holds the truth, by simulati
 
 chaos: .venv/dev-is-installed ## disturb runs for MINUTES (5): kills, hangs, cuts, floods, flips, servers; FLAGS="--only kills --seed 7"
 	$(BIN)/python -m tests.chaos $(addprefix --minutes ,$(MINUTES)) $(FLAGS)
+
+simulate: .venv/dev-is-installed ## play SEEDS (1000) runs with simulated threads, time, processes and network; FROM=0 FLAGS="--world hub"
+	$(BIN)/python -m tests.simulator $(addprefix --seeds ,$(SEEDS)) $(addprefix --from ,$(FROM)) $(FLAGS)
 
 signals: .venv/dev-is-installed clients ## interrupt programs in every language, TRIES (50) times each; FLAGS="--only python/agent"
 	$(BIN)/python -m tests.signals $(addprefix --tries ,$(TRIES)) $(FLAGS)

@@ -1,0 +1,12 @@
+"""A simulator of runs: the real program, with threads, time, processes and a network of its own.
+
+`python -m tests.simulator` plays worlds, each by a seed that draws what happens and when. A failing
+seed fails always. Read in this order:
+
+1. `scheduler`: threads, of which one goes on at a time, in virtual time.
+2. `virtual_threads`, `virtual_sockets`, `virtual_processes`: Python's modules that use it.
+3. `virtual_network` and `virtual_grpc`: calls between processes, which may be late, or break.
+4. `substitution`: puts these in the place of Python's before the program is imported.
+5. `worlds`: who takes part, and what has to hold; `misfortunes`: what goes wrong.
+6. `play`: the run of a seed; `command`: many of them. `faults`: what has to be found.
+"""

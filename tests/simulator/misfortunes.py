@@ -1,0 +1,77 @@
+"""What goes wrong in a run: drawn before it begins, so that a part of it can be left out."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from tests.simulator.scheduler import Process, Scheduler
+from tests.simulator.virtual_network import network
+
+_MOST = 5  # in one run
+_WITHIN_S = 8.0  # of the beginning
+_KINDS = ("stop", "stop", "kill", "cut")
+_FOR_S = (0.5, 8.0)  # how long a process is stopped, from … to …
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Misfortune:
+    """One thing that goes wrong."""
+
+    at_s: float
+    kind: str
+    whom: float  # in [0, 1): its place among all that it may hit then
+    for_s: float
+
+    def __str__(self) -> str:
+        lasts = f" for {self.for_s:.1f} s" if self.kind == "stop" else ""
+        return f"{self.kind} at {self.at_s:.3f} s{lasts}"
+
+
+def draw(seed: int) -> list[Misfortune]:
+    """Those of a seed, in their order."""
+    rng = random.Random(f"misfortunes of {seed}")
+    drawn = [
+        Misfortune(
+            rng.uniform(0.0, _WITHIN_S), rng.choice(_KINDS), rng.random(), rng.uniform(*_FOR_S)
+        )
+        for _ in range(rng.randint(0, _MOST))
+    ]
+    return sorted(drawn, key=lambda each: each.at_s)
+
+
+def carry_out(
+    run: Scheduler, misfortunes: Sequence[Misfortune], targets: Callable[[], Sequence[Process]]
+) -> None:
+    """Let them happen to `targets`: a process of the run's own does it."""
+    began = run.now
+
+    def go_wrong() -> None:
+        for each in misfortunes:
+            time.sleep(max(0.0, began + each.at_s - run.now))
+            match each.kind:
+                case "cut" if calls := network().calls:
+                    call = _one(calls, each)
+                    run.say(f"a connection of {call.client.name} breaks")
+                    network().cut(call)
+                case "stop" | "kill" if alive := [p for p in targets() if p.is_alive]:
+                    _hit(run, _one(alive, each), each)
+
+    run.process("misfortune", go_wrong)
+
+
+def _hit(run: Scheduler, process: Process, misfortune: Misfortune) -> None:
+    if misfortune.kind == "kill":
+        run.end_process(process, -9)
+    elif not process.is_stopped:
+        run.stop(process)
+        run.after(misfortune.for_s, lambda: run.go_on(process))
+
+
+def _one(all_: Sequence[T], misfortune: Misfortune) -> T:
+    return all_[int(misfortune.whom * len(all_))]

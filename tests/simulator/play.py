@@ -1,0 +1,105 @@
+"""Plays seeds of a world, and looks for the misfortunes that a failure needs."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import io
+import logging
+import traceback
+from collections.abc import Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+
+from tests.simulator.misfortunes import Misfortune, carry_out, draw
+from tests.simulator.scheduler import Scheduler, Violation, begin
+from tests.simulator.substitution import forget
+from tests.simulator.worlds import WORLDS
+
+log = logging.getLogger("reglue")
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """The run of a seed."""
+
+    seed: int
+    misfortunes: Sequence[Misfortune]
+    violations: Sequence[str]  # none: all holds
+    trace: Sequence[str]
+    switches: int  # between threads
+    lasted_s: float  # of virtual time
+
+    @property
+    def digest(self) -> str:
+        """Of its trace: the same for the same seed and program."""
+        return hashlib.sha256("\n".join(self.trace).encode()).hexdigest()[:12]
+
+
+def play(world: str, seed: int, misfortunes: Sequence[Misfortune] | None = None) -> Played:
+    """The run of a seed, with its own misfortunes by default."""
+    going_wrong = draw(seed) if misfortunes is None else misfortunes
+    gc.disable()  # what it collects may have locks
+    run = Scheduler(seed)
+    begin(run)
+    began = run.now
+    log.handlers[:], log.propagate = [_Trace(run)], False
+    log.setLevel(logging.INFO)
+    try:
+        with redirect_stdout(_Lines(run)), redirect_stderr(_Lines(run)):
+            its = WORLDS[world](run)
+            carry_out(run, going_wrong, its.targets)
+            run.run(until=its.is_over, limit_s=its.limit_s)
+            its.check()
+    except Violation as error:
+        run.violate(str(error))
+        for line in run.waiting():
+            run.say(f"  {line}")
+    except Exception:  # noqa: BLE001 - of the world, or of the simulator
+        run.violate(traceback.format_exc())
+    finally:
+        run.close()
+        begin(None)
+        forget()
+        gc.collect()
+    return Played(
+        seed, going_wrong, tuple(run.violations), tuple(run.log), run.switches, run.now - began
+    )
+
+
+def shrunk(world: str, failed: Played) -> Played:
+    """A run of the same seed that fails too, of whose misfortunes none can be left out."""
+    while True:
+        fewer = (
+            play(world, failed.seed, [*failed.misfortunes[:at], *failed.misfortunes[at + 1 :]])
+            for at in range(len(failed.misfortunes))
+        )
+        smaller = next((each for each in fewer if each.violations), None)
+        if smaller is None:
+            return failed
+        failed = smaller
+
+
+class _Trace(logging.Handler):
+    """Puts what the program logs into the trace."""
+
+    def __init__(self, run: Scheduler) -> None:
+        super().__init__(logging.INFO)
+        self._run = run
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Add a line."""
+        self._run.say_here(record.getMessage())
+
+
+class _Lines(io.TextIOBase):
+    """Puts what the program prints into the trace."""
+
+    def __init__(self, run: Scheduler) -> None:
+        self._run = run
+
+    def write(self, text: str, /) -> int:
+        """Add lines."""
+        for line in filter(str.strip, text.splitlines()):
+            self._run.say_here(line)
+        return len(text)

@@ -1,0 +1,204 @@
+"""The network of a simulated run: calls between processes, of which messages are late or break.
+
+As over TCP, what one end sends arrives in its order, and each end of a call that breaks hears of it
+by itself.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import grpc
+
+from tests.simulator.scheduler import Process, Scheduler
+from tests.simulator.virtual_threads import scheduler
+
+Metadata = Sequence[tuple[str, str | bytes]]
+
+_NEAR_S = (0.0002, 0.002)  # how long a message takes, from … to …
+_LATE = 0.02  # the share of messages that are late, and
+_LATE_S = 0.7  # by how much at most
+CANCELLED = grpc.StatusCode.CANCELLED
+UNAVAILABLE = grpc.StatusCode.UNAVAILABLE
+_FIRST_PORT = 40_000
+
+
+class Serves(Protocol):
+    """A server."""
+
+    process: Process
+
+    def serve(self, call: Call) -> None:
+        """Carry out a call that has reached it."""
+
+
+class Network:
+    """Servers by their addresses, and the calls that are under way."""
+
+    def __init__(self, run: Scheduler) -> None:
+        self.servers: dict[str, Serves] = {}
+        self.calls: list[Call] = []
+        self._run = run
+        self._port = _FIRST_PORT
+
+    def delay_s(self) -> float:
+        """How long the next message takes."""
+        late_s = self._run.rng.uniform(0, _LATE_S) if self._run.rng.random() < _LATE else 0.0
+        return self._run.rng.uniform(*_NEAR_S) + late_s
+
+    def bind(self, address: str, server: Serves) -> int:
+        """The port of a server; 0 if it is taken."""
+        host, _, port = address.rpartition(":")
+        if port == "0":
+            self._port += 1
+            port = str(self._port)
+        if f"{host}:{port}" in self.servers:
+            return 0
+        self.servers[f"{host}:{port}"] = server
+        return int(port)
+
+    def cut(self, call: Call, why: str = "the connection broke") -> None:
+        """Break a call: both ends hear of it soon."""
+        for tell in (call.end_at_server, lambda: call.end_at_client(UNAVAILABLE, why)):
+            self._run.after(self.delay_s(), tell)
+
+    def cut_all(self, process: Process) -> None:
+        """Break the calls of a process that has ended; its ports are free."""
+        self.servers = {
+            address: each for address, each in self.servers.items() if each.process is not process
+        }
+        for call in self.calls:
+            if process in (call.client, call.server.process):
+                self.cut(call)
+
+
+_networks: dict[Scheduler, Network] = {}
+
+
+def network() -> Network:
+    """That of the run that is simulated now."""
+    now = scheduler()
+    if now not in _networks:
+        _networks.clear()
+        _networks[now] = Network(now)
+    return _networks[now]
+
+
+def here() -> Process:
+    """The present process, whose calls break when it ends."""
+    now = scheduler()
+    assert now.current is not None, "a thread calls"
+    process, its = now.current.process, network()
+    if not any(getattr(each, "is_of_network", False) for each in process.at_end):
+        process.at_end.append(_Cut(its, process))
+    return process
+
+
+@dataclass
+class _Cut:
+    network: Network
+    process: Process
+    is_of_network = True
+
+    def __call__(self) -> None:
+        self.network.cut_all(self.process)
+
+
+class _Queue:
+    """Messages that have arrived at one end; None: there are no more."""
+
+    def __init__(self) -> None:
+        self.messages: deque[bytes] = deque()
+        self.has_end = False
+        self._arrives_at = 0.0  # the last one on its way
+
+    def put(self, message: bytes | None) -> None:
+        """It arrives behind those that are on their way."""
+        now = scheduler()
+        self._arrives_at = max(self._arrives_at, now.now + network().delay_s())
+        now.after(self._arrives_at - now.now, lambda: self._arrive(message))
+
+    def then(self, event: Callable[[], object]) -> None:
+        """Let something happen behind the messages that are on their way."""
+        now = scheduler()
+        self._arrives_at = max(self._arrives_at, now.now + network().delay_s())
+        now.after(self._arrives_at - now.now, event)
+
+    def _arrive(self, message: bytes | None) -> None:
+        if message is None:
+            self.has_end = True
+        else:
+            self.messages.append(message)
+
+
+class CallError(grpc.RpcError):
+    """The error of a call, as its client gets it."""
+
+    def __init__(self, code: grpc.StatusCode, details: str) -> None:
+        super().__init__(details)
+        self._code, self._details = code, details
+
+    def code(self) -> grpc.StatusCode:
+        """The status."""
+        return self._code
+
+    def details(self) -> str:
+        """Why."""
+        return self._details
+
+
+class Call:
+    """One call, of which each end knows only what has reached it."""
+
+    def __init__(self, client: Process, server: Serves, method: str, metadata: Metadata) -> None:
+        self.client, self.server = client, server
+        self.method, self.metadata = method, metadata
+        self.to_server, self.to_client = _Queue(), _Queue()
+        self.headers: Metadata | None = None  # as they reached the client
+        self.status: tuple[grpc.StatusCode, str] | None = None  # the client's
+        self.is_over_at_server = False
+        self.at_client_end: list[Callable[[], object]] = []
+        self.at_server_end: list[Callable[[], object]] = []
+
+    def end_at_client(self, code: grpc.StatusCode, details: str) -> None:
+        """The client knows how it ended."""
+        if self.status is None:
+            self.status = code, details
+            self._call_back(self.at_client_end, self.client)
+
+    def end_at_server(self) -> None:
+        """The server knows that it has ended."""
+        if not self.is_over_at_server:
+            self.is_over_at_server = True
+            self._call_back(self.at_server_end, self.server.process)
+
+    def cancel(self) -> None:
+        """By its client."""
+        self.end_at_client(CANCELLED, "Locally cancelled by application!")
+        self.to_server.then(self.end_at_server)
+
+    def answer_headers(self, metadata: Metadata) -> None:
+        """Send them, once."""
+
+        def arrive() -> None:
+            if self.headers is None:
+                self.headers = metadata
+
+        self.to_client.then(arrive)
+
+    def finish(self, code: grpc.StatusCode, details: str) -> None:
+        """By its server: the status comes behind what it has sent."""
+        if not self.is_over_at_server:
+            self.to_client.then(lambda: self.end_at_client(code, details))
+            self.end_at_server()
+
+    def _call_back(self, callbacks: list[Callable[[], object]], process: Process) -> None:
+        for each in callbacks:
+            scheduler().start(each, process)
+        if self.status is not None and self.is_over_at_server:
+            calls = network().calls
+            if self in calls:
+                calls.remove(self)

@@ -1,0 +1,170 @@
+"""Threads, time and chance as Python's modules of a simulated run.
+
+Python's own `threading`, `queue` and `concurrent.futures` are built upon `_thread` and `time`: they
+are loaded anew with these, and behave as ever.
+"""
+
+from __future__ import annotations
+
+import _thread
+import math
+import random
+import secrets
+import time
+import traceback
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from tests.simulator.scheduler import Scheduler, running
+
+_EPOCH = 1_800_000_000.0  # time.time() at monotonic second 0
+
+
+def scheduler() -> Scheduler:
+    """That of the run that is simulated now."""
+    found = running()
+    assert found is not None, "a simulated run is under way"
+    return found
+
+
+def like(module: ModuleType, **own: object) -> ModuleType:
+    """A module with the names of another one, some of them replaced."""
+    found = ModuleType(module.__name__)
+    vars(found).update(
+        {name: value for name, value in vars(module).items() if not name.startswith("__")}
+    )
+    vars(found).update(own)
+    return found
+
+
+class Lock:
+    """A lock, as of `_thread`."""
+
+    def __init__(self) -> None:
+        self._is_held = False
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        """Whether it is ours now."""
+        now = running()
+        if now is not None and blocking:
+            now.make_way()
+            if self._is_held:
+                until = now.now + timeout if timeout >= 0 else math.inf
+                now.wait(lambda: not self._is_held, until)
+        if self._is_held:
+            return False
+        self._is_held = True
+        return True
+
+    def release(self) -> None:
+        """Let another thread have it."""
+        if not self._is_held:
+            raise RuntimeError("release unlocked lock")
+        self._is_held = False
+
+    def locked(self) -> bool:
+        """Whether a thread has it."""
+        return self._is_held
+
+    def _at_fork_reinit(self) -> None:
+        self._is_held = False
+
+    def __enter__(self) -> bool:
+        return self.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+
+def _start_new_thread(function: Callable[..., object], args: tuple[Any, ...]) -> int:
+    return scheduler().start(lambda: function(*args)).ident
+
+
+def _get_ident() -> int:
+    now = running()
+    return now.current.ident if now and now.current else 0
+
+
+def _set_sentinel() -> Lock:
+    """A lock that is released when the present thread ends."""
+    lock = Lock()
+    now = running()
+    if now and now.current:
+        now.current.on_end = lock._at_fork_reinit
+    return lock
+
+
+def _excepthook(failed: Any) -> None:
+    if scheduler().is_over:
+        return
+    error = traceback.format_exception(failed.exc_type, failed.exc_value, failed.exc_traceback)
+    scheduler().violate(f"a thread failed: {''.join(error)}")
+
+
+def thread_module() -> ModuleType:
+    """`_thread`, without its RLock and local, of which there are versions in Python."""
+    module = like(
+        _thread,
+        allocate_lock=Lock,
+        LockType=Lock,
+        start_new_thread=_start_new_thread,
+        get_ident=_get_ident,
+        get_native_id=_get_ident,
+        _set_sentinel=_set_sentinel,
+        _excepthook=_excepthook,
+    )
+    del module.RLock, module._local
+    return module
+
+
+# Time and chance.
+
+
+def _monotonic() -> float:
+    now = running()
+    return now.tick() if now else 0.0
+
+
+def _sleep(seconds: float) -> None:
+    now = scheduler()
+    until = now.now + seconds
+    now.wait(lambda: False, until)
+
+
+def time_module() -> ModuleType:
+    """`time`; processor time is the machine's."""
+    return like(
+        time,
+        monotonic=_monotonic,
+        perf_counter=_monotonic,
+        time=lambda: _EPOCH + _monotonic(),
+        monotonic_ns=lambda: round(1e9 * _monotonic()),
+        perf_counter_ns=lambda: round(1e9 * _monotonic()),
+        time_ns=lambda: round(1e9 * (_EPOCH + _monotonic())),
+        sleep=_sleep,
+    )
+
+
+_before = random.Random(0)  # for what draws while it is imported
+
+
+def _chance() -> random.Random:
+    now = running()
+    return now.rng if now else _before
+
+
+def _token_bytes(nbytes: int | None = None) -> bytes:
+    return _chance().randbytes(32 if nbytes is None else nbytes)
+
+
+def secrets_module() -> ModuleType:
+    """`secrets`, drawn from the seed."""
+    return like(
+        secrets,
+        token_bytes=_token_bytes,
+        token_hex=lambda nbytes=None: _token_bytes(nbytes).hex(),
+        token_urlsafe=lambda nbytes=None: _token_bytes(nbytes).hex(),
+        randbits=lambda k: _chance().getrandbits(k),
+        randbelow=lambda n: _chance().randrange(n),
+    )
