@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from tests.simulator.scheduler import Process, Scheduler
 from tests.simulator.virtual_network import network
 
 _MOST = 5  # in one run
-_WITHIN_S = 8.0  # of the beginning
-_KINDS = ("stop", "stop", "kill", "cut")
 _FOR_S = (0.5, 8.0)  # how long a process is stopped, from … to …
 
 T = TypeVar("T")
@@ -33,12 +31,12 @@ class Misfortune:
         return f"{self.kind} at {self.at_s:.3f} s{lasts}"
 
 
-def draw(seed: int) -> list[Misfortune]:
-    """Those of a seed, in their order."""
+def draw(seed: int, kinds: Sequence[str], within_s: float) -> list[Misfortune]:
+    """Those of a seed, in their order, of these kinds and in the first `within_s` seconds."""
     rng = random.Random(f"misfortunes of {seed}")
     drawn = [
         Misfortune(
-            rng.uniform(0.0, _WITHIN_S), rng.choice(_KINDS), rng.random(), rng.uniform(*_FOR_S)
+            rng.uniform(0.0, within_s), rng.choice(kinds), rng.random(), rng.uniform(*_FOR_S)
         )
         for _ in range(rng.randint(0, _MOST))
     ]
@@ -48,21 +46,19 @@ def draw(seed: int) -> list[Misfortune]:
 def carry_out(
     run: Scheduler, misfortunes: Sequence[Misfortune], targets: Callable[[], Sequence[Process]]
 ) -> None:
-    """Let them happen to `targets`: a process of the run's own does it."""
-    began = run.now
+    """Let them happen to `targets`, each at its time, in the middle of whatever goes on."""
 
-    def go_wrong() -> None:
-        for each in misfortunes:
-            time.sleep(max(0.0, began + each.at_s - run.now))
-            match each.kind:
-                case "cut" if calls := network().calls:
-                    call = _one(calls, each)
-                    run.say(f"a connection of {call.client.name} breaks")
-                    network().cut(call)
-                case "stop" | "kill" if alive := [p for p in targets() if p.is_alive]:
-                    _hit(run, _one(alive, each), each)
+    def happen(each: Misfortune) -> None:
+        match each.kind:
+            case "cut" if calls := network().calls:
+                call = _one(calls, each)
+                run.say(f"a connection of {call.client.name} breaks")
+                network().cut(call)
+            case "stop" | "kill" if alive := [p for p in targets() if p.is_alive]:
+                _hit(run, _one(alive, each), each)
 
-    run.process("misfortune", go_wrong)
+    for each in misfortunes:
+        run.after(each.at_s, partial(happen, each))
 
 
 def _hit(run: Scheduler, process: Process, misfortune: Misfortune) -> None:

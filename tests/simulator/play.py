@@ -12,7 +12,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 
 from tests.simulator.misfortunes import Misfortune, carry_out, draw
-from tests.simulator.scheduler import Scheduler, Violation, begin
+from tests.simulator.scheduler import Scheduler, Violation, simulated
 from tests.simulator.substitution import forget
 from tests.simulator.worlds import WORLDS
 
@@ -38,30 +38,30 @@ class Played:
 
 def play(world: str, seed: int, misfortunes: Sequence[Misfortune] | None = None) -> Played:
     """The run of a seed, with its own misfortunes by default."""
-    going_wrong = draw(seed) if misfortunes is None else misfortunes
-    gc.disable()  # what it collects may have locks
-    run = Scheduler(seed)
-    begin(run)
+    make = WORLDS[world]
+    own = draw(seed, make.misfortunes, make.misfortunes_s)
+    going_wrong = own if misfortunes is None else misfortunes
+    run, its = Scheduler(seed), None
     began = run.now
     log.handlers[:], log.propagate = [_Trace(run)], False
     log.setLevel(logging.INFO)
-    try:
-        with redirect_stdout(_Lines(run)), redirect_stderr(_Lines(run)):
-            its = WORLDS[world](run)
+    gc.disable()  # what it collects may have locks
+    with simulated(run), redirect_stdout(_Lines(run)), redirect_stderr(_Lines(run)):
+        try:
+            its = make(run)
             carry_out(run, going_wrong, its.targets)
             run.run(until=its.is_over, limit_s=its.limit_s)
             its.check()
-    except Violation as error:
-        run.violate(str(error))
-        for line in run.waiting():
-            run.say(f"  {line}")
-    except Exception:  # noqa: BLE001 - of the world, or of the simulator
-        run.violate(traceback.format_exc())
-    finally:
-        run.close()
-        begin(None)
-        forget()
-        gc.collect()
+        except Violation as error:
+            run.violate(str(error))
+            for line in run.waiting():
+                run.say(f"  {line}")
+        except Exception:  # noqa: BLE001 - of the world, or of the simulator
+            run.violate(traceback.format_exc())
+    if its is not None:
+        its.close()
+    forget()
+    gc.collect()
     return Played(
         seed, going_wrong, tuple(run.violations), tuple(run.log), run.switches, run.now - began
     )

@@ -12,8 +12,8 @@ import logging
 import math
 import random
 import traceback
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -21,6 +21,7 @@ from greenlet import GreenletExit, getcurrent, greenlet
 
 _BEGIN = 1_000.0  # monotonic seconds
 _TICK_S = 1e-6  # each look at the clock takes so long, so that spinning ends
+_WORK_S = 0.001  # what comes between two locks takes so long at most
 _SWITCH = 0.1  # probability that a thread makes way where it could go on
 
 
@@ -75,6 +76,7 @@ class Scheduler:
         self.rng = random.Random(seed)
         self.switches = 0
         self.log: list[str] = []
+        self.masked: dict[str, str] = {}  # what a trace shows in the place of a text
         self.violations: list[str] = []
         self._threads: list[Thread] = []
         self._ended: list[Thread] = []  # of processes that were killed; kept so that none goes on
@@ -135,6 +137,8 @@ class Scheduler:
     def say(self, what: str) -> None:
         """Add a line to the trace; none once the run is over."""
         if not self.is_over:
+            for shown, text in self.masked.items():
+                what = what.replace(text, shown)
             self.log.append(f"{self.now - _BEGIN:9.3f} s  {what}")
 
     def say_here(self, what: str) -> None:
@@ -246,9 +250,13 @@ class Scheduler:
         if self.is_over:
             raise GreenletExit
 
-    def make_way(self) -> None:
-        """Let others go on now and then."""
-        if self._current is not None and not self.is_over and self.rng.random() < _SWITCH:
+    def make_way(self, took_s: float = _WORK_S) -> None:
+        """Let others go on now and then, and what is due happen: a while has passed."""
+        if self._current is None or self.is_over:
+            return
+        self.now += self.rng.uniform(0.0, took_s)
+        is_due = bool(self._events) and self._events[0][0] <= self.now
+        if is_due or self.rng.random() < _SWITCH:
             self.wait(lambda: True)
 
     def _switch_to(self, thread: Thread) -> None:
@@ -267,9 +275,15 @@ class _Now:
 _now = _Now()
 
 
-def begin(scheduler: Scheduler | None) -> None:
-    """Make it that of the virtual modules."""
-    _now.scheduler = scheduler
+@contextmanager
+def simulated(run: Scheduler) -> Iterator[Scheduler]:
+    """Within the block the virtual modules belong to this run, which is closed then."""
+    before, _now.scheduler = _now.scheduler, run
+    try:
+        yield run
+    finally:
+        run.close()
+        _now.scheduler = before
 
 
 def running() -> Scheduler | None:

@@ -6,7 +6,7 @@ import importlib
 import sys
 from typing import Any
 
-from tests.simulator import virtual_processes, virtual_sockets, virtual_threads
+from tests.simulator import virtual_files, virtual_processes, virtual_sockets, virtual_threads
 
 _ANEW = (
     "_threading_local",
@@ -19,7 +19,15 @@ _ANEW = (
 )
 """Python's own modules that are built upon the virtual ones."""
 
-_AS_THEY_ARE = ("grpc", "numpy.random", "ssl", "asyncio", "multiprocessing.connection", "tempfile")
+_AS_THEY_ARE = (
+    "grpc",
+    "numpy.random",
+    "ssl",
+    "asyncio",
+    "multiprocessing.connection",
+    "tempfile",
+    "sqlite3",
+)
 
 
 def substitute() -> None:
@@ -38,6 +46,8 @@ def substitute() -> None:
         subprocess=virtual_processes.subprocess_module(),
         os=virtual_processes.os_module(),
         signal=virtual_processes.signal_module(),
+        sqlite3=virtual_files.sqlite_module(),
+        fcntl=virtual_files.fcntl_module(),
     )
     absent: Any = None
     sys.modules["_queue"] = absent  # its version in Python is imported
@@ -61,3 +71,4 @@ def forget() -> None:
     pools: Any = sys.modules["concurrent.futures.thread"]
     pools._threads_queues.clear()
     virtual_sockets.close_all()
+    virtual_files.unlock_all()

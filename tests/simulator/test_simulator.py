@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-WORLDS = ("hub",)
+WORLDS = ("hub", "evaluation")
 SEEDS = 1000 // len(WORLDS)
 ENOUGH = 300  # seeds, within which a fault is found
-FAULTS = ("split",)
+FAULTS = ("split", "twice", "halves")
 
 
 def simulate(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from tests.simulator.scheduler import Scheduler, running
+from tests.simulator.scheduler import Process, Scheduler, running
 
 _EPOCH = 1_800_000_000.0  # time.time() at monotonic second 0
 
@@ -39,42 +39,47 @@ def like(module: ModuleType, **own: object) -> ModuleType:
 
 
 class Lock:
-    """A lock, as of `_thread`."""
+    """A lock, as of `_thread`. Each process has its own: modules of Python's keep some."""
 
     def __init__(self) -> None:
-        self._is_held = False
+        self._held_in: set[Process | None] = set()
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
         """Whether it is ours now."""
-        now = running()
+        now, here = running(), _here()
         if now is not None and blocking:
             now.make_way()
-            if self._is_held:
+            if here in self._held_in:
                 until = now.now + timeout if timeout >= 0 else math.inf
-                now.wait(lambda: not self._is_held, until)
-        if self._is_held:
+                now.wait(lambda: here not in self._held_in, until)
+        if here in self._held_in:
             return False
-        self._is_held = True
+        self._held_in.add(here)
         return True
 
     def release(self) -> None:
         """Let another thread have it."""
-        if not self._is_held:
+        if not self.locked():
             raise RuntimeError("release unlocked lock")
-        self._is_held = False
+        self._held_in.remove(_here())
 
     def locked(self) -> bool:
         """Whether a thread has it."""
-        return self._is_held
+        return _here() in self._held_in
 
     def _at_fork_reinit(self) -> None:
-        self._is_held = False
+        self._held_in.discard(_here())
 
     def __enter__(self) -> bool:
         return self.acquire()
 
     def __exit__(self, *_: object) -> None:
         self.release()
+
+
+def _here() -> Process | None:
+    now = running()
+    return now.current.process if now and now.current else None
 
 
 def _start_new_thread(function: Callable[..., object], args: tuple[Any, ...]) -> int:

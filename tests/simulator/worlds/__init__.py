@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from tests.simulator.scheduler import Process, Scheduler
+from tests.simulator.worlds.evaluation_world import EvaluationWorld
 from tests.simulator.worlds.hub_world import HubWorld
 
 
 class World(Protocol):
     """Who takes part in a run, and what has to hold."""
 
-    limit_s: float
+    misfortunes: ClassVar[Sequence[str]]
+    """Their kinds, a more likely one several times."""
+
+    misfortunes_s: ClassVar[float]
+    """Virtual seconds in which things go wrong."""
+
+    limit_s: ClassVar[float]
     """Virtual seconds after which it is to be over, whatever goes wrong."""
+
+    def __init__(self, run: Scheduler) -> None:
+        """Let everybody begin."""
 
     def targets(self) -> Sequence[Process]:
         """The processes that misfortunes may hit now."""
@@ -25,5 +35,10 @@ class World(Protocol):
     def check(self) -> None:
         """Raise Violation if something does not hold at the end."""
 
+    def close(self) -> None:
+        """Remove what it has left on the disk."""
 
-WORLDS: Mapping[str, Callable[[Scheduler], World]] = MappingProxyType({"hub": HubWorld})
+
+WORLDS: Mapping[str, type[World]] = MappingProxyType(
+    {"hub": HubWorld, "evaluation": EvaluationWorld}
+)

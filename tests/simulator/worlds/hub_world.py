@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 import reglue
 from glue_server.peers import run_process
@@ -31,9 +32,11 @@ class HubWorld:
     Peers that have ended are started again, as their people would. The hub itself stays.
     """
 
-    limit_s = 50.0
-    """Misfortunes come in the first 8 s, and last 8 s. A run that is useless then is ended after
-    30 s: the longest way to the next one."""
+    misfortunes: ClassVar[Sequence[str]] = ("stop", "stop", "kill", "cut")
+    misfortunes_s: ClassVar[float] = 8.0
+    limit_s: ClassVar[float] = 50.0
+    """A process is stopped for 8 s at most. A run that is useless then is ended after 30 s: the
+    longest way to the next one."""
 
     def __init__(self, run: Scheduler) -> None:
         self._run = run
@@ -57,6 +60,9 @@ class HubWorld:
         """Raise Violation if its episodes are not what they should be."""
         if self._steps != [_HORIZON] * _EPISODES:
             raise Violation(f"got episodes of {self._steps} steps, wanted {_HORIZON} each")
+
+    def close(self) -> None:
+        """There is nothing on the disk."""
 
     def _keep(self, role: str, play: Callable[[], None]) -> None:
         """Start a peer, and again when it has ended."""

@@ -1,0 +1,159 @@
+"""An evaluation of an agent over a network, which is resumed as often as it is killed."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+import reglue
+from reglue import Steps
+from reglue.errors import ReglueError, RunBusy, RunDamaged, UsageError
+from reglue.spec import Arrays
+from reglue_bench.evaluation import resume
+from reglue_bench.plans.plan import Plan
+from reglue_bench.run_folder import LEDGER
+from reglue_bench.runs.ledger import Ledger
+from reglue_bench.runs.observer import NullObserver
+from tests.reglue_bench.agents import Seeded
+from tests.reglue_bench.toys import corridor_plan, play, rows
+from tests.simulator.scheduler import Process, Scheduler, Violation, simulated
+
+_ADDRESS, _TOKEN = "127.0.0.1:4096", "t" * 32
+_HOW: dict[str, Any] = {
+    "listen": _ADDRESS,
+    "token": _TOKEN,
+    "transport": "grpc",
+    "reconnect_window": 20.0,
+}
+_EPISODES = 8  # of each task
+_THINKS_S = 0.1
+_PAUSE_S = (0.1, 2.0)  # before what has ended is started again
+
+
+def _plan() -> Plan:
+    return corridor_plan(num_episodes=_EPISODES)
+
+
+@cache
+def _wanted() -> list[tuple[Any, ...]]:
+    """The rows of a run that nothing disturbs, of an agent of its process."""
+    found: list[tuple[Any, ...]] = []
+
+    def evaluate() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            found.extend(
+                rows(play(Path(folder) / "run", corridor_plan(num_episodes=_EPISODES), Seeded()))
+            )
+
+    with simulated(Scheduler(0)) as run:
+        run.run(until=run.process("evaluation", evaluate).has_ended, limit_s=60.0)
+    return found
+
+
+class EvaluationWorld:
+    """The rows are those of an undisturbed run, and what was committed stays.
+
+    The evaluation may be killed and is resumed; the agent, which may be stopped and cut off, stays,
+    as who leaves has lost. A session outlasts every stop.
+    """
+
+    misfortunes: ClassVar[Sequence[str]] = ("kill", "kill", "stop", "cut")
+    misfortunes_s: ClassVar[float] = 8.0
+    limit_s: ClassVar[float] = 120.0
+
+    def __init__(self, run: Scheduler) -> None:
+        self._run = run
+        self._folder = Path(tempfile.mkdtemp(prefix="reglue-simulated-"))
+        run.masked["FOLDER"] = str(self._folder)
+        self._committed: set[object] = set()
+        self._rows: list[tuple[Any, ...]] | None = None
+        self._bench: Process | None = None
+        self._wanted = _wanted()
+        self._keep("evaluation", self._evaluate, self._look)
+        self._keep("agent", _play_agent)
+
+    def targets(self) -> Sequence[Process]:
+        """The evaluation."""
+        return [] if self._bench is None else [self._bench]
+
+    def is_over(self) -> bool:
+        """Whether it is complete."""
+        return self._rows is not None
+
+    def check(self) -> None:
+        """Raise Violation if its rows are not those of an undisturbed run."""
+        if self._rows != self._wanted:
+            raise Violation(f"got rows {self._rows}, wanted {self._wanted}")
+
+    def close(self) -> None:
+        """Remove its folder."""
+        shutil.rmtree(self._folder)
+
+    def _keep(
+        self, name: str, main: Callable[[], object], at_end: Callable[[], object] = lambda: None
+    ) -> None:
+        rng = self._run.rng
+
+        def keep() -> None:
+            while not self.is_over():
+                process = self._run.process(name, main)
+                if name == "evaluation":
+                    self._bench = process
+                self._run.wait(process.has_ended)
+                at_end()
+                time.sleep(rng.uniform(*_PAUSE_S))
+
+        self._run.process(f"{name}'s shell", keep)
+
+    def _evaluate(self) -> None:
+        folder = self._folder / "run"
+        try:
+            result = resume(folder, NullObserver(), **_HOW)
+        except RunDamaged as error:
+            self._run.violate(str(error))
+            raise
+        except RunBusy:
+            raise
+        except UsageError:  # there is none: it was killed before it had begun one
+            result = play(folder, _plan(), "wait", **_HOW)
+        if result.complete:
+            self._rows = rows(result)
+
+    def _look(self) -> None:
+        """Raise Violation if a row that was there is there no more."""
+        folder = self._folder / "run"
+        if not (folder / LEDGER).exists():
+            return
+        try:
+            with Ledger(folder) as ledger:
+                now = {repr(row) for row in ledger.rows()}
+        except RunDamaged as error:
+            self._run.violate(str(error))
+            return
+        except ReglueError:  # killed before it had begun
+            return
+        if lost := self._committed - now:
+            self._run.violate(f"rows that were committed are lost: {lost}")
+        self._committed = {*now}
+
+
+class _Thinking(Seeded):
+    """Takes a while for each action, so that commits come in the middle of a run."""
+
+    def agent_step(
+        self, rewards: npt.NDArray[np.float64], observations: Arrays, steps: Steps
+    ) -> npt.NDArray[np.float64]:
+        time.sleep(_THINKS_S)
+        return super().agent_step(rewards, observations, steps)
+
+
+def _play_agent() -> None:
+    reglue.connect(_Thinking(), _ADDRESS, _TOKEN, transport="grpc", handle_signals=False)
