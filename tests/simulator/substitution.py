@@ -27,6 +27,7 @@ _AS_THEY_ARE = (
     "multiprocessing.connection",
     "tempfile",
     "sqlite3",
+    "filelock",
 )
 
 
@@ -35,6 +36,7 @@ def substitute() -> None:
 
     Libraries that are loaded already keep their threads, which the program does not use.
     """
+    sys.modules["fcntl"] = virtual_files.fcntl_module()
     for name in _AS_THEY_ARE:
         importlib.import_module(name)
     sys.modules.update(
@@ -47,7 +49,6 @@ def substitute() -> None:
         os=virtual_processes.os_module(),
         signal=virtual_processes.signal_module(),
         sqlite3=virtual_files.sqlite_module(),
-        fcntl=virtual_files.fcntl_module(),
     )
     absent: Any = None
     sys.modules["_queue"] = absent  # its version in Python is imported
