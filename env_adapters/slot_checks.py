@@ -12,6 +12,7 @@ from reglue.errors import NotAnEnvironment
 from reglue.messages.agent_messages import Phase
 from reglue.messages.environment_messages import Cell, Play, Played
 from reglue.spec import Array, Arrays
+from reglue.texts import action_texts
 
 _NOBODY = np.zeros(0, np.uint32)
 
@@ -114,8 +115,9 @@ def _steps(environment: Environment, slots: Iterable[int]) -> Play:
 
 def _actions(environment: Environment, rows: int) -> Arrays:
     """The same legal action in each row."""
-    rng = np.random.default_rng(0)
+    rng, spec = np.random.default_rng(0), environment.spec
+    texts = action_texts(spec)
     return {
-        each.name: np.repeat(np.asarray(each.sample(rng))[None], rows, axis=0)
-        for each in environment.spec.actions
+        each.name: np.repeat(texts.get(each.name, each).sample(rng)[None], rows, axis=0)
+        for each in spec.actions
     }

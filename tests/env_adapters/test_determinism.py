@@ -18,6 +18,7 @@ from reglue.rng import Rng
 from reglue.spec import Arrays
 from tests.error_facts import raises
 from tests.masked_doors import Doors
+from tests.reglue.test_texts import Quiz
 
 GOALS = {  # as Meta-World draws them
     "push-v3": [[0.0, 0.607, 0.02, 0.0, 0.868, 0.018], [0.086, 0.602, 0.02, 0.09, 0.823, 0.015]],
@@ -57,6 +58,11 @@ def test_a_lake_whose_map_is_drawn_when_it_is_made_is_not_admitted() -> None:
     """Each world has another map, drawn from the system's own chance."""
     with pytest.raises(NotDeterministic):
         check_determinism(Gymnasium("FrozenLake-v1", map_name=None), episodes=8)
+
+
+def test_actions_of_text_are_texts() -> None:
+    """Its worlds raise IllegalAction for bytes that are none of its answers."""
+    check_determinism(Quiz(), steps=3)
 
 
 class Drift:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pytest
 
 import reglue
 from env_adapters.determinism import check_determinism
 from env_adapters.slot_checks import check_slots
+from reglue import Cell, Earned, Environment, TaskSpec, TensorSpec, Text
 from reglue.errors import NotAnEnvironment
 from tests.batches import Batch
 from tests.error_facts import raises
@@ -46,6 +49,31 @@ def test_a_lie_about_slots_is_found_before_the_first_episode(lie: type[Batch], g
 @pytest.mark.parametrize("environment", [Batch(), Hall(), Batch(always_raises=True)])
 def test_an_environment_that_keeps_its_word_passes(environment: Batch | Hall) -> None:
     check_slots(environment)
+
+
+class Chorus(Environment):
+    """All slots share a count, which every step raises; actions are texts."""
+
+    whole_turns = False
+
+    def env_init(self, slots: int) -> TaskSpec:
+        self.word, self.count = Text("word", 3, charset="abc"), 0
+        return TaskSpec((TensorSpec("count", "int64"),), (self.word,))
+
+    def env_start(self, cells: Mapping[int, Cell]) -> Any:
+        return {"count": np.full(len(cells), self.count)}
+
+    def env_step(self, actions: Any, slots: Any) -> Earned:
+        for row in actions["word"]:
+            self.word.decode(row)
+        self.count += 1
+        return Earned(np.zeros(len(slots)), {"count": np.full(len(slots), self.count)})
+
+
+def test_slots_are_compared_where_actions_are_texts() -> None:
+    got = "Chorus, whose env_step in slot 1 changes the episode of slot 0"
+    with raises(NotAnEnvironment, got=got):
+        check_slots(Chorus())
 
 
 def test_one_slot_cannot_change_another() -> None:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from reglue.errors import brief
 from reglue.spec import Array, Arrays, Discrete, MultiDiscrete, TaskSpec, TensorSpec
+from reglue.texts import action_texts
 
 ACTION_MASK = "action_mask"
 """The name of the observation."""
@@ -46,13 +47,14 @@ def action_mask(spec: TaskSpec) -> ActionMask | None:
 
 
 def sample_action(spec: TaskSpec, seen: Arrays, rng: np.random.Generator) -> dict[str, Array]:
-    """An action of a task by `TensorSpec.sample`: name -> one row.
+    """A random action of a task: name -> one row. A text is one that the task takes.
 
     Where `seen`, the observations of one row, have a mask, it is one of those that are legal.
     """
     if (mask := action_mask(spec)) is not None:
         return {mask.action.name: mask.sample(seen[ACTION_MASK], rng)}
-    return {tensor.name: tensor.sample(rng) for tensor in spec.actions}
+    texts = action_texts(spec)
+    return {each.name: texts.get(each.name, each).sample(rng) for each in spec.actions}
 
 
 @dataclass(frozen=True, slots=True)
