@@ -30,7 +30,13 @@ from reglue.errors import (
 from reglue.retrying import Backoff
 
 try:
-    from websockets.exceptions import ConnectionClosed, InvalidHandshake, PayloadTooBig
+    from websockets.exceptions import (
+        ConnectionClosed,
+        InvalidHandshake,
+        InvalidStatus,
+        PayloadTooBig,
+        WebSocketException,
+    )
     from websockets.sync.client import ClientConnection, connect
 except ModuleNotFoundError as error:
     raise MissingExtra("OpenEnv", "openenv", f"the package {error.name}") from error
@@ -43,6 +49,7 @@ PAUSES = Backoff(0.1, factor=1.6, most_s=2.0)
 
 _PIECE = 2**16  # bytes that are read at once
 _CLOSE_S = 1.0
+_AWAY = (502, 503, 504)  # a proxy's statuses for a server that it cannot reach
 
 Request: TypeAlias = tuple[str, Any]
 """A message's type, and its data; None for none."""
@@ -59,7 +66,7 @@ class Server:
         try:
             parts = urlsplit(url if isinstance(given, str) else "")
             self._port = parts.port
-        except ValueError:  # a port that is none
+        except ValueError:  # the port is not a number, or too large
             parts, self._port = urlsplit(""), None
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
             raise BadArgument("OpenEnv", got=brief(url), wanted="http://HOST:PORT of its server")
@@ -111,10 +118,10 @@ class SocketStream:
         self._closing = ExitStack()
 
     def send(self, requests: Sequence[Request], wait: Wait) -> None:
-        """Send messages, over a new connection if there is none.
+        """Send messages. The first call connects.
 
-        Raises EnvironmentFault and EnvironmentLost if there is no connection; `receive` tells if it
-        has ended.
+        Raises EnvironmentFault or EnvironmentLost if it cannot connect. A connection that has ended
+        is reported by `receive`.
         """
         if self._socket is None:
             self._socket = self._connect(wait)
@@ -177,7 +184,7 @@ class SocketStream:
         if code == "CAPACITY_REACHED":
             most = data.get("max_sessions")
             got = f"{most} environments at once as its limit" if type(most) is int else message
-            wanted = "fewer slots, or a server with a larger max_concurrent_envs"
+            wanted = "fewer slots and runs at a time, or a server with a larger max_concurrent_envs"
             raise EnvironmentFault(got=got, wanted=wanted)
         if kind == "step" and code == "VALIDATION_ERROR":
             self.owed -= 1
@@ -221,12 +228,21 @@ def _connected(url: str, wait: Wait) -> Iterator[ClientConnection]:
                 max_queue=1,  # as one answer is awaited
             )
             connection = stack.enter_context(connecting)
-        except InvalidHandshake as error:
+        except (ConnectionClosed, InvalidHandshake) as error:
+            if _is_away(error):
+                raise ConnectionError(error_text(error)) from None
             raise EnvironmentFault(f"no connection: {error_text(error)}") from None
         seconds = struct.pack("ll", max(1, int(wait.timeout_s)), 0)
         with suppress(OSError):  # it has ended already, as `receive` will tell
             connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, seconds)
         yield connection
+
+
+def _is_away(error: WebSocketException) -> bool:
+    """Whether a handshake failed because the server ended, or a proxy cannot reach it."""
+    if isinstance(error, InvalidStatus):
+        return error.response.status_code in _AWAY
+    return isinstance(error, ConnectionClosed) or isinstance(error.__cause__, EOFError)
 
 
 def _ended(error: ConnectionClosed) -> EnvironmentFault:
