@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, assert_never
 from glue_server.processes.child import end_together
 from glue_server.processes.sandboxes.launch import Used
 from glue_server.rpc.gateways.agent_gateway import AgentGateway
-from reglue.errors import StoreFailed, UsageError
+from reglue.errors import EnvironmentFault, StoreFailed, UsageError
 from reglue.retrying import Backoff
 from reglue_competition.runs import farewells
 from reglue_competition.runs.farewells import Farewells, farewell
@@ -250,7 +250,8 @@ class Queue:
             process = SubmissionProcess(settings, self._hosted.secrets.sign, on_news=self._news.set)
         except StoreFailed:  # the database's, not this submission's
             raise
-        except (OSError, UsageError) as error:  # a file of the environment is gone, or memory
+        # A file of the environment is gone, or a server that it calls, or memory.
+        except (OSError, UsageError, EnvironmentFault) as error:
             self._pause(submission.id, self._failed(submission, str(error)))
             return False
         except Exception as error:

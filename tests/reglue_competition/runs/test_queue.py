@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from glue_server.rpc.handlers import Caller
-from reglue.errors import Refused
+from reglue.errors import EnvironmentFault, Refused
 from reglue.retrying import Backoff
 from reglue_bench.results.read_run import read_run
 from reglue_competition.runs import farewells, queue
@@ -305,16 +305,23 @@ def test_what_never_plays_breaks_after_three_tries(
         assert "by our own failure" in agent.result()
 
 
+@pytest.mark.parametrize(
+    ("error", "detail"),
+    [
+        (KeyError("nobody knows"), "a failure of the server's own: KeyError: 'nobody knows'"),
+        (EnvironmentFault("no server at port 1"), "no server at port 1"),
+    ],
+)
 def test_one_whose_process_cannot_be_told_what_to_play_keeps_no_other_waiting(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, detail: str
 ) -> None:
-    """A mistake in our code ends that submission alone: the others are played."""
+    """A mistake in our code, or in an environment, ends that submission alone."""
     monkeypatch.setattr(queue, "_PAUSES", Backoff(0.1))
     settings_of = Hosted.settings_of
 
     def fail(hosted: Hosted, submission: Submission, **options: Any) -> SubmissionSettings:
         if submission.team == "poisoned":
-            raise KeyError("nobody knows")
+            raise error
         return settings_of(hosted, submission, **options)
 
     monkeypatch.setattr(Hosted, "settings_of", fail)
@@ -324,7 +331,7 @@ def test_one_whose_process_cannot_be_told_what_to_play_keeps_no_other_waiting(
             server.runs_until_status("finished", "ours")
         server.runs_until_status("broken", "poisoned")
         server.runs_until(agent.done, "it is told")
-    assert "nobody knows" in server.submission("poisoned").detail
+    assert server.submission("poisoned").detail == detail
 
 
 def test_an_agent_that_joins_as_its_submission_breaks_enters_no_other(
