@@ -21,6 +21,9 @@ from reglue.bridges.openenv.openenv_environment import OpenEnv
 from reglue.errors import BadArgument, EnvironmentFault, UsageError
 from reglue.spec import Array, Discrete, TensorSpec
 from reglue.texts import Text
+from reglue_bench.benchmark.benchmark import make_plan
+from reglue_bench.benchmark.declared import declared_repeatable
+from reglue_bench.settings import read_settings
 from tests.error_facts import raises
 from tests.leftovers import nothing_left
 from tests.reglue.bridges.begun_worlds import begun, start, step
@@ -108,6 +111,19 @@ def test_a_seed_that_the_server_ignores_is_told() -> None:
     assert result.complete
     assert result.repeatable is False
     assert "the environment" in str(result.repeats[0])
+
+
+def test_an_environment_that_ignores_seeds_is_declared_not_repeatable() -> None:
+    with served(app_of(Careless)) as url:
+        name = f"evaluate:openenv:{url}"
+        result = reglue.evaluate(
+            name, agent="random", num_episodes=2, slots=2, environment_args={"repeatable": False}
+        )
+        plan = make_plan(read_settings(benchmark=name, environment_args={"repeatable": False}))
+    assert result.complete
+    assert result.repeatable is False
+    assert result.repeats[0].what == "it says so of itself"
+    assert not declared_repeatable(plan)
 
 
 def test_a_server_has_a_name_wherever_an_environment_has_one(tmp_path: Path) -> None:
@@ -302,6 +318,7 @@ def test_no_server_and_one_that_says_nothing_are_told_before_the_run() -> None:
         {"action": [1]},
         {"observation": 3},
         {"reset_settings": {"seed": 3}},
+        {"repeatable": "false"},
     ],
 )
 def test_wrong_arguments_are_refused_before_a_connection(arguments: Any) -> None:

@@ -23,8 +23,8 @@ class OpenEnv(ServerWorlds):
     """The environments of an OpenEnv server.
 
     The properties of its actions and observations are tensors. `done` ends an episode; nothing
-    truncates it. A reward that is null is 0. Each reset gets the episode's seed; whether the
-    environment draws from it, the server does not tell. A server that answered before and cannot be
+    truncates it. A reward that is null is 0. Each reset gets the episode's seed; the server does
+    not tell whether its environment draws from it. A server that answered before and cannot be
     reached any more is waited for; then EnvironmentLost is raised.
     """
 
@@ -35,6 +35,7 @@ class OpenEnv(ServerWorlds):
         action: Mapping[str, Any] | None = None,
         observation: Mapping[str, Any] | None = None,
         reset_settings: Mapping[str, Any] | None = None,
+        repeatable: bool = True,
         answer_timeout_s: float = 60.0,
     ) -> None:
         """Nothing is sent yet.
@@ -45,6 +46,7 @@ class OpenEnv(ServerWorlds):
                 that the server does not tell, or null for a property that is not sent.
             observation: The same of observations.
             reset_settings: Arguments of each reset, without `seed`.
+            repeatable: False if the server's environment ignores the seed of a reset.
             answer_timeout_s: How long the server may take for its answers to a turn.
 
         Raises BadArgument.
@@ -55,6 +57,10 @@ class OpenEnv(ServerWorlds):
         self._observation = _json_settings("observation", observation)
         self._reset = _json_settings("reset_settings", reset_settings)
         self._has_joined = False  # each slot
+        given: object = repeatable
+        if type(given) is not bool:
+            raise BadArgument(got=f"repeatable {brief(given)}", wanted="true or false")
+        self.repeatable = repeatable
         if "seed" in self._reset:
             raise BadArgument("reset_settings", got="seed", wanted="other names: the run has seeds")
 
