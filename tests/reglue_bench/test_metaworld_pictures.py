@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +13,7 @@ import pytest
 from reglue.errors import BadArgument, UsageError
 from reglue_bench.benchmark.benchmark import make_plan
 from reglue_bench.plans.plan import Plan
+from reglue_bench.runs.ledger import Ledger
 from reglue_bench.settings import read_settings
 from tests.error_facts import raises
 from tests.programs import run_python
@@ -48,6 +52,43 @@ if __name__ == "__main__":
 """
 
 
+HASHED = """
+import hashlib, json, os, signal, sys
+import numpy as np
+import reglue
+
+class Hashes(reglue.Agent):
+    \"\"\"Its actions depend on every bit that it sees.\"\"\"
+
+    steps = 0
+
+    def agent_start(self, observations, starts):
+        return self.chosen(observations)
+
+    def agent_step(self, rewards, observations, steps):
+        self.steps += 1
+        if self.steps == int(os.environ.get("END_AT", "0")):
+            os.kill(os.getpid(), int(os.environ["END_BY"]))
+        return self.chosen(observations)
+
+    def chosen(self, observations):
+        assert set(observations) == {"observation", "image", "depth", "instruction"}
+        rows = zip(*(observations[name] for name in sorted(observations)), strict=True)
+        hashes = [hashlib.sha256(b"".join(each.tobytes() for each in row)) for row in rows]
+        return np.array([[*each.digest()[:4]] for each in hashes], np.float32) / 127.5 - 1
+
+def played(folder, **options):
+    result = reglue.evaluate(
+        "MT1:reach-v3", agent=Hashes(), num_episodes=3, episode_horizon=4, slots=1, workers=0,
+        camera="corner2", camera_size=(20, 16), camera_depth=True, instruction=True, out=folder,
+        **options,
+    )
+    return [[each.variant, each.steps, each.return_.hex(), each.status] for each in result.episodes]
+
+folder = sys.argv[1]
+"""
+
+
 def planned(benchmark: str = REACH, **options: Any) -> Plan:
     return make_plan(read_settings(benchmark=benchmark, **options))
 
@@ -65,6 +106,32 @@ def test_rows_and_pictures_depend_on_neither_slots_nor_workers(tmp_path: Any) ->
     assert here[1] == worker[1]
     assert len(set(here[1])) == 10
     assert not set(plain[1]) & set(here[1])
+
+
+def test_a_run_with_pictures_that_was_interrupted_or_killed_resumes_to_the_same_rows(
+    tmp_path: Path,
+) -> None:
+    program = """
+try:
+    played(folder + "/ctrl-c")
+except KeyboardInterrupt:
+    del os.environ["END_AT"]
+names = ("/whole", "/ctrl-c", "/killed")
+print(json.dumps([played(folder + name, resume=name != "/whole") for name in names]))
+"""
+    unset = ("MUJOCO_GL", "DISPLAY", "WAYLAND_DISPLAY")
+    with pytest.raises(subprocess.CalledProcessError) as killed:
+        kills = {"END_AT": "6", "END_BY": str(int(signal.SIGKILL))}
+        run_python(HASHED + "played(folder + '/killed')", str(tmp_path), unset=unset, **kills)
+    assert killed.value.returncode == -signal.SIGKILL
+    interrupts = {"END_AT": "7", "END_BY": str(int(signal.SIGINT))}
+    done = run_python(HASHED + program, str(tmp_path), unset=unset, **interrupts)
+    whole, *resumed = json.loads(done.stdout.splitlines()[-1])
+    assert [row[1:2] + row[3:] for row in whole] == [[4, "ok"]] * 3
+    assert resumed == [whole, whole]
+    for name in ("ctrl-c", "killed"):
+        with Ledger(tmp_path / name) as ledger:
+            assert max(outcome.attempt for outcome in ledger.rows()) > 0, "in mid-episode"
 
 
 def test_the_camera_is_in_the_plan() -> None:
