@@ -36,10 +36,10 @@ StepCount = Annotated[int, BeforeValidator(_whole), Field(ge=1, le=2**53)]
 
 
 def _size(value: object) -> object:
-    """Two integers as `WIDTHxHEIGHT`; whatever else stays."""
+    """Two integers as `WIDTHxHEIGHT`. One integer as text, so that its error says what is wanted."""
     if isinstance(value, (list, tuple)):
         return "x".join(map(str, value))
-    return value
+    return str(value) if type(value) is int else value
 
 
 CameraSize = Annotated[str, BeforeValidator(_size)]

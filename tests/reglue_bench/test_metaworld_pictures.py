@@ -178,6 +178,7 @@ def test_only_metaworlds_benchmarks_take_a_camera() -> None:
         planned("online:mountain-car", camera="corner2")
 
 
-def test_a_size_that_is_none_is_refused() -> None:
-    with raises(BadArgument, "camera_size '1x2x3'"):
-        planned(camera="corner2", camera_size=(1, 2, 3))
+@pytest.mark.parametrize(("size", "got"), [((1, 2, 3), "'1x2x3'"), (84, "'84'")])
+def test_a_size_without_width_and_height_is_refused(size: object, got: str) -> None:
+    with raises(BadArgument, f"camera_size {got}", "84x84"):
+        planned(camera="corner2", camera_size=size)
