@@ -126,7 +126,7 @@ public class Minimal {
     }
   }
 
-  /** Where to join, and whom to trust. */
+  /** What a join string says: the glue's address, a token, and the authority and name for TLS. */
   record Place(String address, String token, ChannelCredentials security, String name) {
     /** Reads host:port, or a join string; the authority that it names is trusted alone. */
     static Place of(String text) throws Exception {

@@ -66,7 +66,7 @@ void Check(const v1::TaskSpec& spec, const v1::Turn& turn) {
   if (!fits) throw std::runtime_error("a turn before init, or one that does not fit the TaskSpec");
 }
 
-// Where to join, and whom to trust.
+// What a join string says: the glue's address, a token, and the authority and name for TLS.
 struct Place {
   std::string address, token, ca, name;
 

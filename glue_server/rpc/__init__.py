@@ -1,4 +1,4 @@
-"""The glue over gRPC: the only place of the server that knows it.
+"""The glue's server over gRPC: no other package of the server uses gRPC.
 
 A peer is a stream and a role. `reglue.wire.roles` has the roles: names, messages, methods. Read in
 this order. First one peer, from the bytes up:

@@ -23,7 +23,7 @@ from reglue.wire.roles import ROLES
 
 
 class Denied(Exception):
-    """A status code, and words for people."""
+    """A peer is refused: gRPC's status code, and a message."""
 
     def __init__(self, code: grpc.StatusCode, why: str) -> None:
         self.code, self.why = code, why
@@ -83,7 +83,7 @@ class Ticket:
         return cls(secrets.token_urlsafe(12), secrets.token_bytes(32))
 
     def message(self, terms: Terms) -> lobby_pb2.Ticket:
-        """The message in which a peer gets it."""
+        """The message that gives it to a peer."""
         return lobby_pb2.Ticket(
             session=self.session,
             secret=self.secret,
@@ -94,7 +94,7 @@ class Ticket:
         )
 
     def check(self, hello: Greeting) -> None:
-        """Raise Denied for a hello of somebody who does not have it."""
+        """Raise Denied for a hello without proof of the ticket's secret."""
         proof = hello_proof(self.secret, hello.session, hello.answered)
         if not hmac.compare_digest(hello.proof, proof):
             raise Denied(grpc.StatusCode.UNAUTHENTICATED, "the ticket is somebody else's")
@@ -102,7 +102,7 @@ class Ticket:
 
 @dataclass(slots=True)
 class _Issued:
-    """A ticket, and who has it."""
+    """A ticket, and the peer that has it."""
 
     ticket: Ticket
     role: str

@@ -210,7 +210,7 @@ class PeerSession(ABC):
                 self._show_what_waits()
 
     def _wait_for_stream(self, timeout_s: float) -> None:
-        """Wait until something changes; a task lets others run."""
+        """Wait until something changes; in an asyncio task, other tasks run meanwhile."""
         if (loop := EventLoop.current()) is not None:
             self._task = loop.task
             if not self._changed.is_set():
@@ -251,26 +251,26 @@ class PeerSession(ABC):
             wakeup.ring()
 
     def _watched(self) -> Wakeup:
-        """Made when it is first asked for, the lock being held."""
+        """The wakeup, made at the first call. The caller holds the lock."""
         if self._wakeup is None:
             self._wakeup = Wakeup(self._stream)
             self._ring_if_held(self._wakeup)
         return self._wakeup
 
     def _show_what_waits(self) -> None:
-        """Let the wakeup show what is here now."""
+        """Make the wakeup show whether there is a message now."""
         if self._wakeup is not None:
             self._wakeup.clear()
             self._ring_if_held(self._wakeup)
 
     def _ring_if_held(self, wakeup: Wakeup) -> None:
-        """Ring it if something is here that the stream's descriptor does not show."""
+        """Signal the wakeup if there is a message that the stream's descriptor does not show."""
         stream = self._stream
         if self._looked or (stream is not None and stream.holds_message):
             wakeup.ring()
 
     def _change(self, stream: Stream | None) -> None:
-        """Go on with another stream, or without one, the lock being held."""
+        """Replace the stream by another one or by none. The caller holds the lock."""
         old, self._stream = self._stream, stream
         if self._wakeup is not None:
             self._wakeup.change(old, stream)
@@ -278,7 +278,7 @@ class PeerSession(ABC):
             old.end()
 
     def _away_s(self) -> float:
-        """Like `away_s`, the lock being held."""
+        """`away_s`, for callers that hold the lock."""
         away_s = 0.0 if self._broken_at is None else time.monotonic() - self._broken_at
         return self._was_away_s + away_s
 
@@ -384,7 +384,7 @@ class ExperimentPort(PeerSession):
             self._stream.send(encode_failure(seq, refused).SerializeToString())
 
     def _repeat(self, reply: bytes) -> None:
-        """Send the last reply, once over each stream, the lock being held."""
+        """Send the last reply, once over each stream. The caller holds the lock."""
         if self._stream is not None and self._replied_over is not self._stream:
             self._replied_over = self._stream
             self._stream.send(reply)

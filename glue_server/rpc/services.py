@@ -33,7 +33,7 @@ _NAME = 200  # characters of a name that are kept
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """One role's."""
+    """The service of one role."""
 
     role: Role
     description: type[Any]  # what is kept of a hello

@@ -139,12 +139,12 @@ class StreamPort(PeerSession):
         """An environment of worlds makes one that failed anew."""
 
     def filenos(self) -> Sequence[int]:
-        """Readable when an answer has come, or the beginning of one, or the stream broke."""
+        """A descriptor that is readable when an answer has begun to come, or the stream broke."""
         with self._lock:
             return (self._watched().fileno(),)
 
     def is_ready(self) -> bool:
-        """Whether one of those waits."""
+        """Whether that has happened already."""
         with self._lock:
             return self._watched().is_readable()
 
@@ -234,7 +234,7 @@ class StreamPort(PeerSession):
         return False
 
     def _post(self, message: bytes) -> None:
-        """Send a message, the lock being held."""
+        """Send a message. The caller holds the lock."""
         if self._stream is not None:
             self._stream.send(message)
         self._sent += 1  # what follows is done while the peer works

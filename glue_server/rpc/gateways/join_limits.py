@@ -29,7 +29,7 @@ class TokenBuckets:
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()  # level, and when
 
     def take(self, key: str) -> bool:
-        """Whether it may once more."""
+        """Whether the key may do it once more now."""
         now = self._clock()
         with self._lock:
             level, at = self._buckets.pop(key, (float(self._burst), now))

@@ -80,7 +80,7 @@ class _Place:
 
 @dataclass(slots=True, eq=False)
 class _Run:
-    """A run, and who has its places."""
+    """A run, and the peers that have its places."""
 
     used_at: float  # when somebody was in it, or had a place, the last time
     link: Future[RunLink] = field(init=False)
@@ -237,7 +237,7 @@ class Gateway:
         return link
 
     def _hear(self, run: _Run, process: HubProcess) -> None:
-        """Take in what a run says, until it ends."""
+        """Handle the messages of a run, until it ends."""
         with contextlib.suppress(EOFError, OSError):
             while True:
                 here = process.news(_LOOK_S)

@@ -23,7 +23,7 @@ _EARLY_BYTES = 65_536  # of what an agent sends before a run has called it
 _LAST_SEQ = 2**64 - 1  # behind every call, whatever number a run has reached
 
 End: TypeAlias = Denied | str
-"""A refusal, or the words of a farewell."""
+"""A refusal, or the text of a farewell."""
 
 Step: TypeAlias = RunLink | End | bytes | None
 """The next event: a run, the end, a message of an agent that should wait; None: it is gone."""

@@ -40,7 +40,7 @@ class Authority:
 
     @classmethod
     def create(cls, valid: timedelta = VALID) -> Self:
-        """A fresh one."""
+        """A new authority."""
         key = ec.generate_private_key(ec.SECP256R1())
         # A name of its own: peers may know several.
         name = _name(f"Reglue authority {secrets.token_hex(8)}")
@@ -55,7 +55,7 @@ class Authority:
 
     @classmethod
     def read(cls, certificate: Path, key: Path) -> Self:
-        """The one in two PEM files. Raises UsageError."""
+        """The authority in two PEM files. Raises UsageError."""
         (found, *_), own = _chain(_read(certificate), certificate), _key(_read(key), key)
         if not isinstance(own, ec.EllipticCurvePrivateKey) or _public(own) != _public(found):
             raise UsageError(f"{key} is not the key of the authority in {certificate}")
@@ -260,7 +260,7 @@ def _is_signed_by(certificate: x509.Certificate, authority: x509.Certificate) ->
 
 
 def _made_out_to(certificate: x509.Certificate, path: Path) -> str:
-    """A name in it, so that peers can check it whatever address they dial."""
+    """A host name of the certificate, which peers check whatever address they dial."""
     try:
         names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except x509.ExtensionNotFound:

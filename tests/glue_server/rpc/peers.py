@@ -58,26 +58,26 @@ def denied(code: str, *named: object) -> Iterator[None]:
     assert_named(named, details)
 
 
-class Line:
-    """A stream of gRPC without a network, as both ends see it. Its test ends the stream."""
+class LocalStream:
+    """A stream of gRPC without a network: `stream` is the glue's end, and the rest the peer's."""
 
     def __init__(self) -> None:
         self._said: SimpleQueue[bytes | None] = SimpleQueue()
-        self.stream = _Cable(self._said)
+        self.stream = _GlueEnd(self._said)
         self.heard = iter(self.stream)
-        """What the glue has sent, message by message."""
+        """The messages that the glue has sent."""
 
     def say(self, message: Any) -> None:
-        """As the peer."""
+        """Send a message as the peer."""
         self._said.put(message.SerializeToString())
 
     def break_off(self) -> None:
-        """As a peer that vanishes."""
+        """End the stream as a peer whose connection breaks."""
         self._said.put(None)
 
 
-class _Cable(GrpcStream):
-    """Its end is the end of what the peer can say."""
+class _GlueEnd(GrpcStream):
+    """When the glue ends it, the peer can send no more."""
 
     def __init__(self, said: SimpleQueue[bytes | None]) -> None:
         super().__init__(iter(said.get, None))

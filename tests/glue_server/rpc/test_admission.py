@@ -22,7 +22,7 @@ from reglue.wire.roles import AGENT
 from tests.error_facts import raises
 from tests.glue_server.playing import Follower
 from tests.glue_server.rpc.conftest import Dial, Join
-from tests.glue_server.rpc.peers import PATIENCE_S, Line, ask, denied, seated
+from tests.glue_server.rpc.peers import PATIENCE_S, LocalStream, ask, denied, seated
 from tests.waiting import until
 
 
@@ -245,7 +245,7 @@ def test_a_look_at_who_waits_keeps_nobody_else_waiting() -> None:
     ticket = lobby.join(request)
     proof = hello_proof(ticket.secret, ticket.session, 0)
     hello = pb.AgentHello(major=1, session=ticket.session, proof=proof)
-    lobby.admit(ticket.session, "agent", hello, stream := Line().stream)
+    lobby.admit(ticket.session, "agent", hello, stream := LocalStream().stream)
     with ThreadPoolExecutor(1) as threads:
         joining = threads.submit(lobby.join, request)
         assert looking.wait(PATIENCE_S)

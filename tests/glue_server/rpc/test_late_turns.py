@@ -30,7 +30,7 @@ from reglue.v1 import agent_pb2 as pb
 from tests.error_facts import raises
 from tests.glue_server.playing import cell, corridor_pool, in_turn
 from tests.glue_server.rpc.conftest import Dial
-from tests.glue_server.rpc.peers import PATIENCE_S, Line, RawAgent, seated
+from tests.glue_server.rpc.peers import PATIENCE_S, LocalStream, RawAgent, seated
 from tests.glue_server.rpc.proxies import TRANSPORTS, proxy_to
 from tests.leftovers import nothing_left
 from tests.waiting import until
@@ -298,14 +298,14 @@ def test_who_breaks_the_connection_again_and_again_gains_one_window(start: Start
     """An agent could think on while it is away."""
     port = StreamPort(hello(Late(), "flaps"), AgentCodec(2**26), reconnect_window_s=1.0)
     over, is_broken = threading.Event(), threading.Event()
-    port.attach(0, line := Line().stream)
+    port.attach(0, line := LocalStream().stream)
 
     def flap(line: Stream) -> None:
         while not over.wait(0.02):
             port.broke(line)
             is_broken.set()
             over.wait(0.08)
-            port.attach(0, line := Line().stream)
+            port.attach(0, line := LocalStream().stream)
 
     start(flap, line)
     assert is_broken.wait(PATIENCE_S)

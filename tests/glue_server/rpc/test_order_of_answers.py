@@ -16,7 +16,14 @@ from reglue.messages.agent_messages import Freeze, RoutineDone, TextMessage
 from reglue.v1 import agent_pb2, environment_pb2, experiment_pb2, session_pb2
 from tests.error_facts import raises
 from tests.glue_server.rpc.conftest import Dial
-from tests.glue_server.rpc.peers import PATIENCE_S, Line, RawUnixSocket, frame, seated, ticket_of
+from tests.glue_server.rpc.peers import (
+    PATIENCE_S,
+    LocalStream,
+    RawUnixSocket,
+    frame,
+    seated,
+    ticket_of,
+)
 from tests.waiting import until
 
 FOREVER_S = 1e6  # no test waits for that
@@ -34,7 +41,7 @@ def peer(request: pytest.FixtureRequest) -> Iterator[tuple[StreamPort, Callable[
     kind: Any = agent_pb2.AgentReply
     if request.param == "environment":
         codec, kind = EnvironmentCodec(2**20), environment_pb2.EnvironmentReply
-    port, line = StreamPort(None, codec), Line()
+    port, line = StreamPort(None, codec), LocalStream()
     port.attach(0, line.stream)
     yield port, lambda seq: line.say(answer(kind, seq))
     port.close("that was all")
@@ -140,7 +147,7 @@ def test_a_call_too_many_is_refused(server: GlueServer, dial: Dial) -> None:
 def test_a_call_that_is_not_the_next_one_is_refused_at_once() -> None:
     """Once until the next call: a program may send without end."""
     port = ExperimentPort(None)  # type: ignore[arg-type]
-    line = Line()
+    line = LocalStream()
     port.attach(0, line.stream)
 
     def asks(seq: int) -> None:

@@ -11,7 +11,7 @@ import pytest
 from glue_server.processes.readable import readable
 from glue_server.rpc.peer_streams import GrpcStream, StreamEnded
 from reglue.v1 import agent_pb2 as pb
-from tests.glue_server.rpc.peers import PATIENCE_S, Line
+from tests.glue_server.rpc.peers import PATIENCE_S, LocalStream
 from tests.waiting import until
 
 
@@ -34,7 +34,7 @@ def test_a_peer_that_sends_without_end_is_read_a_few_messages_ahead() -> None:
 
 
 def test_its_descriptor_shows_what_has_come_and_its_end() -> None:
-    line = Line()
+    line = LocalStream()
     try:
         line.say(pb.AgentReply(seq=1))
         descriptor = line.stream.fileno()
@@ -57,7 +57,7 @@ def test_its_descriptor_shows_what_has_come_and_its_end() -> None:
 
 
 def test_its_end_is_heard_by_who_receives() -> None:
-    line, heard = Line(), threading.Event()
+    line, heard = LocalStream(), threading.Event()
 
     def receive() -> None:
         with suppress(StreamEnded):

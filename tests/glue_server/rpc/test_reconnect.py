@@ -31,7 +31,7 @@ from reglue.net.join_string import Transport
 from reglue.wire.agent_encoding import encode_reply
 from tests.error_facts import raises
 from tests.glue_server.playing import SOLVED, corridor_pool
-from tests.glue_server.rpc.peers import PATIENCE_S, Line, seated
+from tests.glue_server.rpc.peers import PATIENCE_S, LocalStream, seated
 from tests.glue_server.rpc.proxies import TRANSPORTS, cut_off, proxy_to, redirect
 from tests.leftovers import nothing_left
 from tests.waiting import until
@@ -304,7 +304,7 @@ def test_who_gets_tickets_and_no_stream_gives_up_after_the_connect_timeout(
 
 def test_an_answer_that_comes_twice_is_taken_once() -> None:
     """Also the memory of the glue is not filled by answers that nobody waits for."""
-    port, line = StreamPort(None, AgentCodec(2**20)), Line()
+    port, line = StreamPort(None, AgentCodec(2**20)), LocalStream()
     port.attach(0, line.stream)
     port.send(TextMessage("one"))
     line.say(encode_reply(1, RoutineDone(), None))

@@ -26,16 +26,16 @@ from reglue.rng import Rng
 from reglue.spec import Arrays
 
 Talk: TypeAlias = Generator[Sequence[Any], Any, None]
-"""Yields requests to the server, and receives the answers.
+"""One slot's exchange with the server: a generator that yields requests and is sent the answers.
 
 Raises EnvironmentFault, and IllegalAction if nothing changed.
 """
 
 MOST_SEEDS = 2**31
-"""Seeds are less than it: an int32 holds them, and NumPy's RandomState takes them."""
+"""Seeds are below this number: an int32 holds them, and NumPy's RandomState takes them."""
 
 _MOST_CHARACTERS = 4096  # of a fault: the protocol's limit
-_FAREWELL_S = 1.0
+_FAREWELL_S = 1.0  # the longest wait for the answers to requests that end worlds
 
 
 class Wait:
@@ -54,11 +54,11 @@ class Wait:
 class Stream(Protocol):
     """A slot's connection."""
 
-    owed: int  # answers
+    owed: int  # answers that are still to be received
     has_failed: bool  # its world is to be replaced
 
     def send(self, requests: Sequence[Any], wait: Wait) -> None:
-        """Send requests. Raises EnvironmentFault, and EnvironmentLost if no server is there."""
+        """Send requests. Raises EnvironmentFault, or EnvironmentLost without a server."""
 
     def receive(self, requests: Sequence[Any], wait: Wait) -> Sequence[Any]:
         """The answers to what was sent. Raises EnvironmentFault, IllegalAction."""
@@ -68,7 +68,10 @@ class Stream(Protocol):
 
 
 class ServerWorlds(Environment):
-    """Derive from it, and say what is said about a slot that joins, starts, steps and leaves."""
+    """An environment whose slots are worlds of a server.
+
+    Subclasses define the requests of a slot that joins, starts, steps and leaves.
+    """
 
     whole_turns = False
     separate_slots = True
@@ -78,8 +81,8 @@ class ServerWorlds(Environment):
         """Raises BadArgument.
 
         Args:
-            server: For messages, such as `the OpenEnv server at http://127.0.0.1:8000`.
-            timeout_s: Seconds that it may take for its answers to a turn.
+            server: The server in messages, such as `the OpenEnv server at http://127.0.0.1:8000`.
+            timeout_s: Seconds that the server may take for its answers to a turn.
         """
         if type(timeout_s) not in (int, float) or not 0 < float(str(timeout_s)) < math.inf:
             got = f"answer_timeout_s {brief(timeout_s)}"
@@ -89,7 +92,7 @@ class ServerWorlds(Environment):
 
     @abstractmethod
     def _open(self, slot: int) -> Stream:
-        """A connection, which may still be under way."""
+        """A new connection, which may not be established yet."""
 
     @abstractmethod
     def _joining(self, slot: int) -> Talk:
@@ -159,13 +162,16 @@ class ServerWorlds(Environment):
         return cell.seed if cell.seeds_reset else Rng(cell.seed, cell.repeat).below(MOST_SEEDS)
 
     def _wait(self, timeout_s: float) -> Wait:
-        """Begin to wait so long for the answers to come."""
+        """The time for the next answers, which begins now."""
         return Wait(timeout_s)
 
     def _talk(
         self, talks: Mapping[int, Talk], timeout_s: float
     ) -> dict[int, EnvironmentFault | IllegalAction]:
-        """Go through these talks side by side; the errors by slot. Raises EnvironmentLost."""
+        """Carry out the exchanges of several slots together.
+
+        Returns the errors by slot. Raises EnvironmentLost.
+        """
         errors: dict[int, EnvironmentFault | IllegalAction] = {}
         answers: dict[int, Sequence[Any] | None] = dict.fromkeys(talks)
         while answers:
@@ -197,8 +203,8 @@ class ServerWorlds(Environment):
         return self._streams[slot]
 
     def _failed(self, slot: int, error: Exception) -> EnvironmentFault | IllegalAction:
-        """The error that names the server. A world that failed is let go, as its later episodes
-        could be wrong.
+        """The error, with the server's name. A world that failed is replaced, as its later
+        episodes could be wrong.
         """
         what = self._words(slot, error)
         if isinstance(error, IllegalAction):
@@ -211,10 +217,10 @@ class ServerWorlds(Environment):
         return EnvironmentFault(what)
 
     def _lost(self, slot: int, error: EnvironmentLost) -> EnvironmentLost:
-        """The error that names the server, which the slot's connection does not reach."""
+        """The error, with the name of the server that cannot be reached."""
         self._streams.pop(slot).close()
         return EnvironmentLost(self._words(slot, error))
 
     def _words(self, slot: int, error: Exception) -> str:
-        """The error, with the server and the slot."""
+        """The error's message, after the server and the slot."""
         return printable(f"{self._server}, slot {slot}: {error}"[:_MOST_CHARACTERS])

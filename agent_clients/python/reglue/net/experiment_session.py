@@ -1,4 +1,4 @@
-"""A benchmark program's session: it asks, and asks again if the connection broke."""
+"""A benchmark program's session: sends each call, and sends it again if the connection broke."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class ExperimentSession(GlueSession):
         self._close()
 
     def _exchange(self, seq: int, message: bytes, call: ExperimentCall) -> Any:
-        """As `_send`; one that is interrupted ends the session, as its answer is still to come."""
+        """`_send`, but an interrupt ends the session, as the answer is still to come."""
         try:
             return self._send(seq, message, call)
         except ReglueError as error:
@@ -195,7 +195,7 @@ class TracedExperimentSession(ExperimentSession):
 
 
 class ProgramPeer:
-    """A benchmark program: it asks."""
+    """A benchmark program, which sends the calls."""
 
     role = EXPERIMENT
 

@@ -58,7 +58,7 @@ NOTE = "reglue-note-bin"
 
 
 class StreamEnded(Exception):
-    """Nothing more comes: why, in words, and the status if there is one."""
+    """The stream has ended: the reason as text, and gRPC's status if there is one."""
 
     def __init__(self, why: str, code: grpc.StatusCode | None = None) -> None:
         super().__init__(why)
@@ -74,7 +74,7 @@ class StreamEnded(Exception):
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 PAUSES = Backoff(0.05, factor=1.6, most_s=5.0)
-"""Between two tries to join, or to come back."""
+"""Pauses between attempts to join or to reconnect."""
 
 _QUIET_S = 2.0  # after which the log says that a glue is waited for
 
@@ -262,7 +262,7 @@ def tls_trouble(join_string: JoinString, timeout_s: float) -> WrongTls | None:
 
 
 def _shut_after_handshake(join_string: JoinString, timeout_s: float) -> bool:
-    """Whether the glue ends the connection without a word. Raises OSError, ValueError."""
+    """Whether the glue ends the connection and sends nothing. Raises OSError, ValueError."""
     with _connected(join_string.address, timeout_s) as connection:
         family, address = connection.family, connection.getpeername()
     # Wrapped before it is connected: Python leaves a connection open that is reset before it is

@@ -36,7 +36,7 @@ from reglue.wire.layout import numbered
 from reglue_signals import interruption
 
 WINDOW = 8
-"""Answers that are remembered: as many calls may be under way at once."""
+"""The number of answers that are remembered, and of calls that may be under way at once."""
 
 FAREWELL_S = 5.0  # how long a peer that leaves waits for the glue's last word
 _END_S = 2.0  # and one that leaves early, or was interrupted
@@ -48,7 +48,7 @@ _IN_VAIN = 3  # connections after which the log says why nothing may come over t
 
 
 class GlueSession:
-    """A ticket, and as many streams as it takes, one at a time."""
+    """The ticket of a session, and its streams, one at a time."""
 
     def __init__(
         self, join_string: JoinString, peer: Peer, *, connect_timeout_s: float, transport: Transport
@@ -88,7 +88,7 @@ class GlueSession:
         self._reconnect_wait = ReconnectWait(self._ticket.reconnect_window_us / 1e6)
 
     def _open(self) -> Stream:
-        """The stream, which is opened if it is not up. Raises SessionLost, Refused, UsageError."""
+        """The current stream, or a new one. Raises SessionLost, Refused, UsageError."""
         if self._stream is None:
             hello = self._peer.hello(self._ticket, self._answered)
             try:
@@ -130,14 +130,14 @@ class GlueSession:
             raise end.meaning() from end
 
     def _parsed(self, message: bytes) -> Any:
-        """The message of protobuf. Raises SessionLost."""
+        """Parse a protobuf message. Raises SessionLost."""
         try:
             return self._peer.role.from_glue.FromString(message)
         except DecodeError as error:
             raise SessionLost(f"the glue sent what this client cannot read: {error}") from error
 
     def _leave_at_once(self, message: bytes) -> None:
-        """Say that we were interrupted; the glue need not answer."""
+        """Tell the glue of an interrupt; it need not answer."""
         with contextlib.suppress(ReglueError):
             self._open().send_last(message, _END_S)
 
@@ -162,7 +162,7 @@ class _Forgotten(Exception):
 
 
 class Session(GlueSession):
-    """An agent's or an environment's: every call is carried out once, whatever breaks."""
+    """Answers calls as an agent or environment, each once, also if connections break."""
 
     _peer: AnsweringPeer
 
@@ -204,7 +204,7 @@ class Session(GlueSession):
             reply = self._peer.carry_out(call)
 
     def calls(self) -> Generator[Any, Any, str]:
-        """Every call but the farewell; send it the reply to each, or None.
+        """Yield every call except the farewell; the caller sends the reply to each, or None.
 
         Returns the farewell's reason. Throw in what goes wrong, so that the glue is told, and
         close it to leave early. Raises as `connect`.
@@ -239,7 +239,7 @@ class Session(GlueSession):
                 self._close()
 
     def _calls(self) -> Generator[Any, Any, str]:
-        """Stream after stream. Raises _Forgotten."""
+        """Answer calls over one stream after another. Raises _Forgotten."""
         while True:
             try:
                 return (yield from self._calls_of_stream())
@@ -280,7 +280,7 @@ class Session(GlueSession):
             closing.join(_END_S)
 
     def _calls_of_stream(self) -> Generator[Any, Any, str]:
-        """One stream, to the farewell. Raises SessionLost if it breaks."""
+        """Answer calls over one stream, until the farewell. Raises SessionLost if it breaks."""
         while True:
             seq, call = self._receive_call()
             said = call.call if type(call) is Numbered else call

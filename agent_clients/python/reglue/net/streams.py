@@ -28,7 +28,7 @@ _END_S = 2.0  # how long grpc may take to end a stream
 
 
 class Stream(Protocol):
-    """Messages both ways."""
+    """A stream of messages in both directions."""
 
     def send(self, message: bytes) -> None:
         """Send a message. `receive` tells of a broken stream."""
@@ -40,7 +40,7 @@ class Stream(Protocol):
         """The next message; None if none came in time. Raises StreamEnded."""
 
     def close(self) -> None:
-        """End it from this side."""
+        """Close the stream from this side."""
 
     @property
     def stood_s(self) -> float:
@@ -118,7 +118,7 @@ class GrpcStream:
             self._has_ended.set()
 
     def send(self, message: bytes) -> None:
-        """Queue it."""
+        """Queue a message."""
         self._outbox.put(message)
 
     def send_last(self, message: bytes, timeout_s: float) -> None:
@@ -157,7 +157,7 @@ class GrpcStream:
                 self._limit.set(None)
 
     def close(self) -> None:
-        """End it, and the channel."""
+        """Close the stream and the channel."""
         self._limit.close()
         self._outbox.put(None)
         self._stream.cancel()
@@ -168,7 +168,7 @@ class GrpcStream:
 
     @property
     def stood_s(self) -> float:
-        """Since the response headers came."""
+        """Seconds since the response headers came."""
         return 0.0 if self._admitted_at is None else time.monotonic() - self._admitted_at
 
 
@@ -193,7 +193,7 @@ class _TimeLimit:
         self._thread: threading.Thread | None = None
 
     def set(self, timeout_s: float | None) -> None:
-        """From now on that many seconds are left; None: any number."""
+        """Set the seconds that are left from now on; None: no limit."""
         with self._changed:
             self._until = math.inf if timeout_s is None else time.monotonic() + timeout_s
             if self._until < self._sleeps_until:
@@ -203,7 +203,7 @@ class _TimeLimit:
             self._thread.start()
 
     def close(self) -> None:
-        """Let the thread go."""
+        """End the thread."""
         if self._thread is not None:
             self.set(0.0)
             self._thread.join()

@@ -27,7 +27,7 @@ _LOOK_UP_S = 1  # Python handles a signal that came right before a wait only aft
 
 
 class UnixSocketEnded(Exception):
-    """Nothing more comes over a Unix socket, or can be sent: why, in words."""
+    """A connection over a Unix socket has ended: the reason as text."""
 
 
 class UnixSocket:
@@ -50,7 +50,7 @@ class UnixSocket:
         self._most = max_message_bytes
 
     def fileno(self) -> int:
-        """Readable when something has come, if only the end."""
+        """Its file descriptor, readable when bytes or the end have come."""
         return self._socket.fileno()
 
     @property
@@ -89,7 +89,7 @@ class UnixSocket:
         return self.send_rest(memoryview(message)[sent - _HEADER :], timeout_s)
 
     def send_rest(self, rest: memoryview, timeout_s: float | None = None) -> memoryview:
-        """As `send`, for what was left of a frame."""
+        """Send the rest of a frame, like `send`."""
         until = math.inf if timeout_s is None else -math.inf
         while True:
             try:
@@ -177,14 +177,14 @@ def _is_ready(poll: select.poll, until: float) -> bool:
 
 
 class UnixStream:
-    """A Unix socket, after a good welcome."""
+    """A stream over a Unix socket whose glue has sent a good welcome."""
 
     def __init__(self, unix_socket: UnixSocket) -> None:
         self._unix_socket = unix_socket
         self._admitted_at = time.monotonic()
 
     def send(self, message: bytes) -> None:
-        """Write it to the socket."""
+        """Write a message to the socket."""
         try:
             self._unix_socket.send(message)
         except UnixSocketEnded as error:  # what came in before is still to be read
@@ -208,5 +208,5 @@ class UnixStream:
 
     @property
     def stood_s(self) -> float:
-        """Since the welcome."""
+        """Seconds since the welcome."""
         return time.monotonic() - self._admitted_at

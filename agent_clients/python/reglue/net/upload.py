@@ -1,4 +1,4 @@
-"""Handing in an agent: its archive goes to a competition, a part at a time."""
+"""Submits an agent: sends its archive to a competition, a part at a time."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def submit(
 
 
 class _Sending:
-    """An archive on its way."""
+    """The upload of an archive."""
 
     def __init__(
         self,

@@ -1,1 +1,1 @@
-"""Our values to protobuf messages and back; nothing else knows both."""
+"""Converts Reglue's values from and to protobuf messages. No other package uses both."""

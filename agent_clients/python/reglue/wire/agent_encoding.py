@@ -1,4 +1,4 @@
-"""Calls and replies to and from `agent.proto`. Most messages are Turns: nothing is done twice."""
+"""Converts calls and replies from and to `agent.proto`. Turns, most of the messages, are fast."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def decode_call(message: pb.AgentCall, spec: TaskSpec | None) -> Numbered:
 
 
 def call_from_bytes(message: bytes, spec: TaskSpec | None) -> Numbered:
-    """As `decode_call`, of a serialised message."""
+    """`decode_call` of a serialised message."""
     try:
         return decode_call(pb.AgentCall.FromString(message), spec)
     except DecodeError as error:
@@ -112,7 +112,7 @@ def encode_reply(seq: int, reply: Reply, spec: TaskSpec | None) -> pb.AgentReply
 
 
 def decode_reply(message: pb.AgentReply, spec: TaskSpec | None, rows: int) -> Reply:
-    """The reply of a message; `rows` is how many the turn asked for. Raises BadReply."""
+    """The reply of a message; `rows`: how many actions the turn asked for. Raises BadReply."""
     if message.WhichOneof("reply") != "actions" or spec is None:
         reply: Reply = _REPLIES.decode(message)
         return reply
@@ -170,7 +170,7 @@ _REMEMBERED = 16  # a few sets of slots, each for its flags
 
 
 def encode_turn(message: pb.Turn, turn: Turn, spec: TaskSpec) -> None:
-    """Write it into an empty message, in place: half the price of a constructor's."""
+    """Write it to an empty message in place, in half the time of a constructor."""
     slots, flags = turn.steps.slots.tolist(), turn.steps.flags.tolist()
     message.MergeFromString(_steps_alone(int(turn.phase), tuple(slots), tuple(flags)))
     if turn.ends is not NO_ENDS:
@@ -233,7 +233,7 @@ def _steps_alone(phase: int, slots: tuple[int, ...], flags: tuple[int, ...]) -> 
 
 @lru_cache(_REMEMBERED)
 def _steps(slots: tuple[int, ...], flags: tuple[int, ...]) -> Steps:
-    """Many turns have the same slots; the arrays are read-only."""
+    """An array of slots, read-only: many turns have the same."""
     steps = Steps(_slots(slots), np.array([each & _KNOWN_FLAGS for each in flags], np.uint8))
     steps.slots.setflags(write=False)
     steps.flags.setflags(write=False)
@@ -245,7 +245,7 @@ def _slots(slots: Sequence[int]) -> npt.NDArray[np.uint32]:
 
 
 def _rewards(entry: bytes, rows: int, phase: Phase, spec: TaskSpec) -> npt.NDArray[np.float64]:
-    """One a row; NaN if they are withheld."""
+    """A reward for each row; NaN if they are withheld."""
     if not withheld(phase, spec):
         return decode_array(REWARDS, entry, rows)
     if entry:

@@ -1,4 +1,4 @@
-"""Calls and replies to and from `environment.proto`."""
+"""Converts calls and replies from and to `environment.proto`."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ _REMEMBERED = 16  # a few sets of slots
 
 
 def encode_play(message: pb.Play, play: Play, spec: TaskSpec) -> None:
-    """Write it into an empty message, in place: half the price of a constructor's."""
+    """Write it to an empty message in place, in half the time of a constructor."""
     message.SetInParent()
     if len(play.slots):
         message.step_slots.extend(play.slots.tolist())
@@ -202,7 +202,7 @@ def decode_play(message: pb.Play, spec: TaskSpec) -> Play:
 def _stepping(
     step_slots: tuple[int, ...], start_slots: tuple[int, ...], played: int
 ) -> npt.NDArray[np.uint32]:
-    """`step_slots` as an array, which is read-only: many Plays have the same. Raises BadReply."""
+    """`step_slots` as an array, read-only: many Plays have the same. Raises BadReply."""
     slots = step_slots + start_slots
     if len(set(slots)) != len(slots):
         raise BadReply("WRONG_SIZE", got=f"slots {brief(slots)}", wanted="each once")
@@ -214,7 +214,7 @@ def _stepping(
 
 
 def encode_played(message: pb.Played, played: Played, spec: TaskSpec) -> None:
-    """Write it into an empty message, in place."""
+    """Write it to an empty message in place."""
     rows = len(next(iter(played.observations.values())))
     message.SetInParent()
     message.rewards = encode_array(REWARDS, played.rewards)
@@ -242,7 +242,7 @@ def decode_played(message: pb.Played, play: Play, spec: TaskSpec) -> Played:
 
 
 def _faults(faults_sent: Sequence[pb.SlotFault], play: Play) -> dict[int, str]:
-    """Faults by slot, as texts. Raises BadReply for slots that were not asked."""
+    """Faults by slot, as texts. Raises BadReply for slots that were not played."""
     expected = {*play.slots.tolist(), *play.starts}
     if len(faults_sent) > len(expected):
         got = f"{len(faults_sent)} faults"

@@ -1,4 +1,4 @@
-"""Calls and answers to and from `experiment.proto`."""
+"""Converts calls and answers from and to `experiment.proto`."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def _fields(
 
 
 _ROWS = dict((*_fields(pb.ExperimentCall, _ROW_CALLS), *_fields(pb.ExperimentReply, _ROW_ANSWERS)))
-"""Kinds with one row a slot: the oneof's field, and the fields of its message beside `slots`."""
+"""Kinds with a row for each slot: the oneof's field -> its message's fields, without `slots`."""
 
 _REPLIES = FieldTable(
     "reply",
@@ -240,7 +240,7 @@ def encode_answer(seq: int, answer: Answer, spec: TaskSpec | None) -> pb.Experim
 
 
 def _encode_rows(message: Any, value: Any, spec: TaskSpec | None) -> None:
-    """Write it in place, at half the price of a constructor's.
+    """Write it in place, in half the time of a constructor.
 
     Unchecked: the glue refuses wrong rows and says what it wanted.
     """

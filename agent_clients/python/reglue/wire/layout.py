@@ -1,4 +1,4 @@
-"""Messages that come again and again, and differ only in their number and their rows.
+"""Layouts of messages that repeat, and differ only in their number and their rows.
 
 A step's message has the same bytes as the one before, except for its number and the rows of its
 arrays. A Layout knows where those are, so that such a message is read and written without
@@ -29,7 +29,7 @@ _SEQ = 8  # the tag of field 1, a varint: the number of every call and reply
 
 @lru_cache(8)  # calls' of three peers, and those of the answers to them
 def numbered(seq: int) -> bytes:
-    """The first bytes of a message with this number."""
+    """The first bytes of a message: its number."""
     head = bytearray((_SEQ,))
     while seq > 127:
         head.append(seq & 127 | 128)
@@ -39,7 +39,7 @@ def numbered(seq: int) -> bytes:
 
 
 class Layout:
-    """The places of the rows in messages that are the same otherwise, after their number.
+    """The positions of the rows in messages that are otherwise the same after their number.
 
     Args:
         message: one of them. It is overwritten.
@@ -73,7 +73,7 @@ class Layout:
         self._read_fixed = Struct(f"{frame}{self._size - at}s").unpack_from
 
     def read(self, message: bytes, at: int) -> list[Any] | None:
-        """The tensors' rows, copies; None if it is another message. `at`: where its number ends."""
+        """Copies of the tensors' rows; None for another message. `at`: the end of its number."""
         if len(message) != at + self._size or self._read_fixed(message, at) != self._fixed:
             return None
         arrays: list[Any] = []
@@ -88,7 +88,7 @@ class Layout:
         return arrays
 
     def write(self, seq: int, entries: Iterable[Array | bytes]) -> bytes | None:
-        """The message of that number and those rows; None if rows have another size."""
+        """The message with this number and these rows; None if the rows have another size."""
         parts = [numbered(seq)]
         for content, (_, size, _, sent, _), entry in zip(
             self._fixed, self._rows, entries, strict=False
@@ -107,7 +107,7 @@ class Layout:
 
 
 def _filled(message: Any, part: Any, byte: int) -> bytes:
-    """The message, with that byte in all its rows."""
+    """The message, with this byte in all its rows."""
     for field in part.DESCRIPTOR.fields:
         if field.type != field.TYPE_BYTES:
             continue
@@ -152,7 +152,7 @@ class Repeats:
         tensors: Sequence[TensorSpec],
         rows: int,
     ) -> None:
-        """A message has come, or is sent, that is of no layout. It is overwritten."""
+        """Learn from a message that has no layout yet. The message is overwritten."""
         if kind not in self._kinds:
             if len(self._kinds) == _MOST_KINDS:
                 del self._kinds[next(iter(self._kinds))]

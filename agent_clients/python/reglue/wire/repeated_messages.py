@@ -1,4 +1,4 @@
-"""The messages of steps, read and written by layouts: see layout.py."""
+"""Reads and writes the messages of steps by layouts: see layout.py."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from reglue.wire.tensors import REWARDS, decode_flags, encode_flags
 
 
 def encode_repeated_turn(call: Numbered, spec: TaskSpec | None, repeats: Repeats) -> bytes:
-    """The bytes of a call, which may be like those in `repeats`."""
+    """The bytes of a call, by a layout in `repeats` if one fits."""
     turn = call.call
     if spec is None or not isinstance(turn, Turn) or not _is_of_steps(turn):
         return encode_call(call, spec).SerializeToString()
@@ -50,7 +50,7 @@ def encode_repeated_turn(call: Numbered, spec: TaskSpec | None, repeats: Repeats
 def encode_repeated_actions(
     seq: int, reply: Reply, spec: TaskSpec | None, repeats: Repeats
 ) -> bytes:
-    """The bytes of a reply, which may be like those in `repeats`."""
+    """The bytes of a reply, by a layout in `repeats` if one fits."""
     if type(reply) is not Actions or reply.abandon or reply.held or spec is None:
         return encode_reply(seq, reply, spec).SerializeToString()
     rows = len(next(iter(reply.arrays.values())))
@@ -82,7 +82,7 @@ def decode_repeated_actions(
 
 
 def see_actions(message: agent_pb2.AgentReply, rows: int, spec: TaskSpec, repeats: Repeats) -> None:
-    """Keep actions that fit, which others may be like."""
+    """Learn the layout of actions that fit."""
     if repeats.layout(rows) is None:  # a client that writes fields in another order has none
         own = agent_pb2.AgentReply()  # to be overwritten: others may look at the message later
         own.CopyFrom(message)
@@ -113,7 +113,7 @@ def decode_repeated_turn(
 def see_turn(
     call: Numbered, message: agent_pb2.AgentCall, spec: TaskSpec, repeats: Repeats
 ) -> None:
-    """Keep a turn of steps alone, which others may be like. The message is overwritten."""
+    """Learn the layout of a turn that has steps alone. The message is overwritten."""
     turn = call.call
     if not isinstance(turn, Turn) or not _is_of_steps(turn):
         return
@@ -147,7 +147,7 @@ def _named(tensors: tuple[TensorSpec, ...], arrays: list[Any]) -> dict[str, Arra
 
 
 def encode_repeated_play(seq: int, play: Play, spec: TaskSpec, repeats: Repeats) -> bytes:
-    """The bytes of a Play, which may be like those in `repeats`."""
+    """The bytes of a Play, by a layout in `repeats` if one fits."""
     if play.starts:
         return encode_environment_call(seq, play, spec).SerializeToString()
     kind = play.slots.tobytes()
@@ -177,7 +177,7 @@ def see_play(
     spec: TaskSpec,
     repeats: Repeats,
 ) -> None:
-    """Keep a Play of steps alone, which others may be like. The message is overwritten."""
+    """Learn the layout of a Play that has steps alone. The message is overwritten."""
     if isinstance(play, Play) and not play.starts:
         kind, rows = id(play.slots), len(play.slots)
         repeats.see(kind, play.slots, message, message.play, spec.actions, rows)
@@ -186,7 +186,7 @@ def see_play(
 def encode_repeated_played(
     seq: int, reply: EnvironmentReply, spec: TaskSpec | None, repeats: Repeats
 ) -> bytes:
-    """The bytes of a reply, which may be like those in `repeats`."""
+    """The bytes of a reply, by a layout in `repeats` if one fits."""
     if type(reply) is not Played or reply.faults or spec is None:
         return encode_environment_reply(seq, reply, spec).SerializeToString()
     rows = len(reply.rewards)
@@ -209,7 +209,7 @@ def encode_repeated_played(
 def decode_repeated_played(
     message: bytes, at: int, play: Play, spec: TaskSpec, repeats: Repeats
 ) -> Played | None:
-    """The answer to a Play of steps; None unless it is like one in `repeats`, and good."""
+    """The answer to a Play of steps; None if no layout in `repeats` fits or it has faults."""
     found = repeats.read(message, at)
     if found is None or play.starts or found[0] != len(play.slots):
         return None
@@ -223,7 +223,7 @@ def decode_repeated_played(
 def see_played(
     message: environment_pb2.EnvironmentReply, play: Play, spec: TaskSpec, repeats: Repeats
 ) -> None:
-    """Keep what answers a Play of steps without faults, which others may be like."""
+    """Learn the layout of an answer to a Play of steps, without faults."""
     rows = len(play.slots)
     if not play.starts and repeats.layout(rows) is None:  # as of actions
         tensors = (REWARDS, *spec.observations, FLAGS)
@@ -233,7 +233,7 @@ def see_played(
 
 
 def encode_repeated_step(seq: int, call: ExperimentCall, spec: TaskSpec | None) -> bytes:
-    """The bytes of a call; RL_step in all slots, which programs mostly say, is remembered."""
+    """The bytes of a call. Those of RL_step in all slots, the most frequent, are kept."""
     if type(call) is RLStep and not call.slots:
         return numbered(seq) + _STEP
     return encode_experiment_call(seq, call, spec).SerializeToString()
@@ -270,7 +270,7 @@ def decode_repeated_stepped(
 
 
 def encode_repeated_stepped(seq: int, answer: Stepped, spec: TaskSpec, repeats: Repeats) -> bytes:
-    """The bytes of an answer to RLStep, which may be like those in `repeats`."""
+    """The bytes of an answer to RLStep, by a layout in `repeats` if one fits."""
     if (layout := repeats.layout(answer.slots)) is not None:
         entries: list[Array | bytes] = [answer.rewards]
         for tensor in spec.observations:
@@ -289,7 +289,7 @@ def encode_repeated_stepped(seq: int, answer: Stepped, spec: TaskSpec, repeats: 
 def see_stepped(
     answer: Answer, message: experiment_pb2.ExperimentReply, spec: TaskSpec, repeats: Repeats
 ) -> None:
-    """Keep what answers RLStep, which others may be like. The message is overwritten."""
+    """Learn the layout of an answer to RLStep. The message is overwritten."""
     if isinstance(answer, Stepped):
         tensors = (REWARDS, *spec.observations, FLAGS, *spec.actions)
         slots = answer.slots

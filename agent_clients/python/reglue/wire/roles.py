@@ -12,7 +12,7 @@ from reglue.v1 import agent_pb2, environment_pb2, experiment_pb2, lobby_pb2
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """One of them."""
+    """A role."""
 
     name: str
     number: lobby_pb2.Role
@@ -43,4 +43,4 @@ EXPERIMENT = Role(  # it asks, and the glue answers
 ROLES: Mapping[str, Role] = MappingProxyType(
     {each.name: each for each in (AGENT, ENVIRONMENT, EXPERIMENT)}
 )
-"""All of them, by name."""
+"""The roles, by name."""

@@ -1,4 +1,4 @@
-"""Messages that sessions of all roles share, to and from `session.proto`."""
+"""Converts messages that the sessions of all roles share from and to `session.proto`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from reglue.v1 import session_pb2 as pb
 from reglue.wire.fields import Codec
 
 MOST_WORDS = 4096
-"""Characters of a Fault, or of either half of a Refusal, that are kept."""
+"""The most characters of a Fault, and of `got` and `wanted` of a Refusal; more are cut."""
 
 
 def encode_refusal(refusal: Refusal) -> pb.Refusal:

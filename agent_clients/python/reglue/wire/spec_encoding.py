@@ -1,4 +1,4 @@
-"""TaskSpec to and from `spec.proto`."""
+"""Converts a TaskSpec from and to `spec.proto`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Named arrays and flags to and from bytes: little-endian, row-major, one row a slot."""
+"""Converts named arrays and flags from and to bytes: little-endian, row-major, a row a slot."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from reglue.errors import BadReply
 from reglue.spec import Array, Arrays, TensorSpec
 
 REWARDS = TensorSpec("rewards", "float64")
-"""The rewards' entry."""
+"""The tensor of the rewards."""
 
 
 _BITS = (1, 2, 4)
 _SHOWS = [bytes(bool(byte & bit) for byte in range(256)) for bit in _BITS]
-"""For each bit: a byte of flags -> whether it is set, 0 or 1."""
+"""For each bit, a table: byte of flags -> 1 if the bit is set, else 0."""
 
 _REMEMBERED = 16  # most steps have the flags of an earlier one: none
 
 
 def encode_arrays(tensors: Sequence[TensorSpec], arrays: Arrays) -> list[bytes]:
-    """Encode one entry a tensor, in the spec's order, without checking shapes."""
+    """Encode each tensor as one entry, in the spec's order. Shapes are not checked."""
     entries = []
     for tensor in tensors:  # here and below: a comprehension of one takes twice as long
         rows = arrays[tensor.name]
@@ -70,7 +70,7 @@ def encode_flags(
     truncated: npt.NDArray[np.bool_],
     success: npt.NDArray[np.bool_],
 ) -> bytes:
-    """Encode columns (rows,) as one byte a row."""
+    """Encode columns (rows,) as a byte for each row."""
     return _joined(terminated.tobytes(), truncated.tobytes(), success.tobytes())
 
 

@@ -1,4 +1,4 @@
-"""A dm_env_rpc server as an environment: a world of its own, and a stream, for each slot."""
+"""A dm_env_rpc server as an environment: each slot has a stream and a world."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from reglue.spec import Arrays, Box, TaskSpec, TensorSpec
 from reglue.texts import MOST_CHARACTERS
 
 SEEDED = ("reset", "create")
+"""The requests that may take an episode's seed."""
 
 _OPTIONS = [
     *MESSAGE_BYTES,
@@ -91,7 +92,7 @@ class DmEnvRpc(ServerWorlds):
 
     @property
     def variants(self) -> Mapping[str, int]:
-        """One task."""
+        """One task, `dm_env_rpc`."""
         return {"dm_env_rpc": 1}
 
     def env_init(self, slots: int) -> TaskSpec:

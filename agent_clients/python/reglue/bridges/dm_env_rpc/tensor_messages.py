@@ -1,4 +1,4 @@
-"""dm_env_rpc's specs and tensors as ours, and ours as its. Source: dm_env_rpc 1.1.7.
+"""Converts specs and tensors from and to messages of dm_env_rpc. Source: dm_env_rpc 1.1.7.
 
 The sizes in a message are checked before memory is allocated for them.
 """
@@ -32,7 +32,7 @@ MESSAGE_BYTES = [
     ("grpc.max_send_message_length", grpc_settings.HUB_MESSAGE_BYTES),
     ("grpc.max_receive_message_length", grpc_settings.HUB_MESSAGE_BYTES),
 ]
-"""Options of both ends."""
+"""gRPC options of clients and servers."""
 
 _FIELDS = {
     "float32": (pb.DataType.FLOAT, "floats"),
@@ -52,7 +52,7 @@ _MOST_CHOICES = 2**31  # of a Discrete
 
 
 class WireTensor:
-    """One tensor of numbers: its TensorSpec of ours, and its messages of dm_env_rpc."""
+    """Converts a tensor of numbers, by its TensorSpec, from and to messages of dm_env_rpc."""
 
     def __init__(self, uid: int, spec: TensorSpec) -> None:
         self.uid, self.spec = uid, spec
@@ -62,7 +62,7 @@ class WireTensor:
 
     @classmethod
     def of(cls, kind: str, uid: int, message: Any) -> WireTensor:
-        """The tensor of a TensorSpec of dm_env_rpc; `kind` is observation or action.
+        """Read a TensorSpec message of dm_env_rpc; `kind` is observation or action.
 
         Raises UsageError for strings, protos and shapes whose size is not fixed.
         """
@@ -80,7 +80,7 @@ class WireTensor:
         return cls(uid, TensorSpec(message.name, dtype, shape, _domain(dtype, shape, low, high)))
 
     def spec_message(self) -> Any:
-        """The TensorSpec of dm_env_rpc."""
+        """The spec as a TensorSpec message of dm_env_rpc."""
         spec = pb.TensorSpec(name=self.spec.name, shape=self.spec.shape, dtype=self._number)
         if self.spec.limits is not None and self._dtype.kind != "b":
             for value, limit in zip((spec.min, spec.max), self.spec.limits, strict=True):
@@ -95,15 +95,15 @@ class WireTensor:
         return zeros if self.spec.limits is None else np.clip(zeros, *self.spec.limits)
 
     def write(self, message: Any, value: Array) -> None:
-        """Fill an empty Tensor of dm_env_rpc with a value of the tensor's shape."""
+        """Write a value of the tensor's shape to an empty Tensor message."""
         message.shape.extend(value.shape)
         self._fill(message, value)
 
     def read(self, message: Any) -> Array:
-        """The value of a Tensor of dm_env_rpc, of the tensor's shape and dtype.
+        """The value of a Tensor message, in the tensor's shape and dtype.
 
-        A message of one number has it for all elements. One axis of the message may be -1. Raises
-        BadReply.
+        A message with one number stands for an array of it. One axis of its shape may be -1.
+        Raises BadReply.
         """
         spec, shape = self.spec, tuple(message.shape)
         field = message.WhichOneof("payload")
@@ -135,14 +135,14 @@ class WireTensor:
 
 
 class WireText:
-    """One string: a Text of ours, and its messages of dm_env_rpc, which has no lengths."""
+    """Converts a string, by its Text, from and to messages of dm_env_rpc, which have no lengths."""
 
     def __init__(self, uid: int, spec: Text) -> None:
         self.uid, self.spec = uid, spec
 
     @classmethod
     def of(cls, kind: str, uid: int, message: Any, most: int) -> WireText:
-        """The string of a TensorSpec of dm_env_rpc, of at most `most` characters.
+        """Read a string's TensorSpec message of dm_env_rpc, of at most `most` characters.
 
         Raises UsageError for an array of strings.
         """
@@ -152,7 +152,7 @@ class WireText:
         return cls(uid, Text(message.name, most))
 
     def spec_message(self) -> Any:
-        """The TensorSpec of dm_env_rpc."""
+        """The spec as a TensorSpec message of dm_env_rpc."""
         return pb.TensorSpec(name=self.spec.name, dtype=pb.DataType.STRING)
 
     @property
@@ -185,16 +185,16 @@ Wire: TypeAlias = WireTensor | WireText
 
 
 def wire_of(kind: str, uid: int, message: Any, most_characters: int) -> Wire:
-    """The tensor of a TensorSpec of dm_env_rpc. Raises UsageError."""
+    """Read a TensorSpec message of dm_env_rpc. Raises UsageError."""
     if message.dtype == pb.DataType.STRING:
         return WireText.of(kind, uid, message, most_characters)
     return WireTensor.of(kind, uid, message)
 
 
 def settings_of(what: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings as Tensors of dm_env_rpc, by name.
+    """Settings as Tensor messages, by name.
 
-    Raises BadArgument for a value that is no tensor; the message begins with `what`.
+    Raises BadArgument for a value that cannot be a tensor; its message begins with `what`.
     """
     given: object = values
     if not isinstance(given, Mapping):
@@ -210,7 +210,7 @@ def settings_of(what: str, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def setting_value(name: str, message: Any) -> int:
-    """The integer in a Tensor of dm_env_rpc that is a setting. Raises BadArgument."""
+    """The integer in a setting's Tensor message. Raises BadArgument."""
     field = message.WhichOneof("payload")
     values: Sequence[Any] = getattr(message, field).array if field else ()
     is_one = len(values) == 1 and isinstance(values[0], numbers.Integral)

@@ -43,7 +43,7 @@ from reglue.tracebacks import explained
 log = logging.getLogger("reglue")
 
 SEED = "seed"
-"""The setting of create_world."""
+"""The only setting of create_world."""
 
 _INVALID_ARGUMENT, _INTERNAL = 3, 13  # of google.rpc.Code
 
@@ -93,7 +93,7 @@ class WorldService(dm_env_rpc_pb2_grpc.EnvironmentServicer):  # type: ignore[mis
                 raise BadArgument(got=f"the setting {name!r}", wanted=SEED)
         with self._lock:
             if len(self._worlds) >= self._most:
-                raise UsageError(got="another world", wanted=f"at most {self._most} at a time")
+                raise UsageError(got="one more world", wanted=f"at most {self._most} at a time")
             number = self._created
             self._created += 1
             seed = setting_value(SEED, settings[SEED]) if settings else number
@@ -105,7 +105,7 @@ class WorldService(dm_env_rpc_pb2_grpc.EnvironmentServicer):  # type: ignore[mis
         with self._lock:
             world = self.world(name)
             if world.is_joined:
-                raise UsageError(got=f"{name!r}, which is joined", wanted="one that is not")
+                raise UsageError(got=f"{name!r}, which is joined", wanted="one that is not joined")
             world.is_joined = True
         return world
 
@@ -121,17 +121,17 @@ class WorldService(dm_env_rpc_pb2_grpc.EnvironmentServicer):  # type: ignore[mis
     def world(self, name: str) -> _World:
         """The world of this name. Raises UsageError."""
         if name not in self._worlds:
-            raise BadArgument(got=f"the world {printable(name[:80])!r}", wanted="one that exists")
+            raise BadArgument(got=f"the world {printable(name[:80])!r}", wanted="an existing world")
         return self._worlds[name]
 
 
 class _Visit:
-    """One connection, and the worlds that it created."""
+    """Answers the requests of one connection, and keeps the worlds that it created."""
 
     def __init__(self, service: WorldService) -> None:
         self._service = service
         self._created: set[str] = set()
-        self._world: _World | None = None  # it is joined to
+        self._world: _World | None = None  # that it is joined to
 
     def answer(self, request: Any) -> Any:
         """The answer to a request, or an error."""
@@ -139,13 +139,13 @@ class _Visit:
         try:
             routine = getattr(self, f"_{kind}", None)
             if routine is None:
-                raise BadArgument(got=f"the request {kind}", wanted="one of dm_env_rpc 1.1's own")
+                raise BadArgument(got=f"the request {kind}", wanted="a request of dm_env_rpc 1.1")
             return pb.EnvironmentResponse(**{kind: routine(getattr(request, kind))})
         except UsageError as error:
             return _refusal(_INVALID_ARGUMENT, str(error))
         except ReglueError as error:
             return _refusal(_INTERNAL, str(error))
-        except Exception as error:  # noqa: BLE001 - the edge of somebody's environment
+        except Exception as error:  # noqa: BLE001 - a user's environment raised it
             log.error("a world failed: %s", explained(error))
             return _refusal(_INTERNAL, error_text(error))
 
@@ -314,12 +314,12 @@ class _Tensors:
 
 @contextmanager
 def serving(service: WorldService, listen: str, most: int) -> Iterator[str]:
-    """Serve at `listen`, HOST:PORT, until the block ends; the address, with the port.
+    """Serve at `listen`, HOST:PORT, until the block ends. Yields the address, with the port used.
 
     At most `most` connections are served at a time. Raises UsageError.
     """
     host, _, port = listen.rpartition(":")
-    if not host or not port.isdecimal() or int(port) >= 2**16:  # gRPC would take a part of it
+    if not host or not port.isdecimal() or int(port) >= 2**16:  # gRPC would use a part of it
         raise BadArgument("listen", got=repr(listen), wanted="HOST:PORT, the port below 65536")
     pool = ThreadPoolExecutor(most, "dm_env_rpc connection")
     options = [*MESSAGE_BYTES, ("grpc.so_reuseport", 0)]
@@ -347,7 +347,7 @@ def _by_uid(tensors: Sequence[TensorSpec], texts: Mapping[str, Text]) -> dict[in
 
 def _refuse_settings(request: Any) -> None:
     if request.settings:
-        raise BadArgument(got=f"the setting {min(request.settings)!r}", wanted="none here")
+        raise BadArgument(got=f"the setting {min(request.settings)!r}", wanted="no settings")
 
 
 def _refusal(code: int, message: str) -> Any:

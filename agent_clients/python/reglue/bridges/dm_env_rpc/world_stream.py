@@ -1,4 +1,4 @@
-"""A connection to a dm_env_rpc server, and the time that its answers may take."""
+"""A connection to a dm_env_rpc server, and the deadline of its answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reglue.bridges.dm_env_rpc.tensor_messages import grpc, pb
 from reglue.bridges.server_worlds import Wait
 from reglue.errors import EnvironmentFault, EnvironmentLost, EnvironmentTimeout
 
-_LOOK_S = 0.1  # how often a wait is compared with its deadline
+_LOOK_S = 0.1  # between two checks of the deadline
 
 
 class WorldStream:
@@ -22,12 +22,12 @@ class WorldStream:
     def __init__(
         self, open_stream: Callable[..., Any], watch: AnswerWatch, *, is_patient: bool
     ) -> None:
-        """`is_patient`: wait for a server that cannot be reached, until the first answer is late:
-        then `receive` raises EnvironmentLost.
+        """`is_patient`: try to connect until the first answer is late; then `receive` raises
+        EnvironmentLost.
         """
         self.world = ""  # its name; empty: none was created
         self.has_failed = False  # the world is to be replaced
-        self.owed = 0  # answers
+        self.owed = 0  # answers that are still to be received
         self._watch = watch
         self._is_patient = is_patient  # until the first answer
         self._requests: SimpleQueue[Any] = SimpleQueue()
@@ -80,7 +80,7 @@ class WorldStream:
 
     def close(self) -> None:
         """End the connection."""
-        self._requests.put(None)  # its thread waits for it
+        self._requests.put(None)  # ends gRPC's thread, which waits for a request
         self.cancel()
 
 
@@ -104,7 +104,7 @@ class AnswerWatch:
         return time.monotonic() > self._until
 
     def begin(self, timeout_s: float) -> None:
-        """From now on all answers together may take `timeout_s` seconds."""
+        """From now on, all answers must arrive within `timeout_s` seconds."""
         self.timeout_s, self._until = timeout_s, time.monotonic() + timeout_s
 
     def close(self) -> None:

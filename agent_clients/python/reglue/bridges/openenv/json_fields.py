@@ -33,7 +33,7 @@ from reglue.texts import MOST_CHARACTERS, Text
 
 _MOST_CHOICES = 2**31  # of a Discrete
 _MOST = 2**63 - 1  # int64's
-_MOST_MISTAKES = 20  # that are listed
+_MOST_MISTAKES = 20  # in a message
 _SCALARS = (bool, int, float, str, type(None))
 
 _Field: TypeAlias = "_Object | _Items | _Numbers | _Choices | _String"
@@ -51,7 +51,7 @@ class Fields:
             kind: `action` or `observation`: also the argument that has the changes.
             schema: The object's JSON schema.
             changes: A JSON merge patch of its properties: null omits one.
-            hidden: Names of properties that are no tensors.
+            hidden: Names of properties that do not become tensors.
 
         Raises UsageError, which names the properties that no tensor can hold.
         """
@@ -79,12 +79,14 @@ class Fields:
         self._root.read(value, columns, row)
 
     def write(self, columns: Arrays, row: int) -> Any:
-        """A row of `columns` as an object. Raises IllegalAction for bytes that are no text."""
+        """A row of `columns` as an object. Raises IllegalAction for bytes that are not text."""
         return self._root.write(columns, row)
 
 
 @dataclass(frozen=True, slots=True)
 class _Object:
+    """An object, by its properties."""
+
     name: str
     fields: Mapping[str, _Field]
 
@@ -148,7 +150,7 @@ class _Numbers:
 
 @dataclass(frozen=True, slots=True)
 class _Choices:
-    """One of some values, by its place among them; or an array of such."""
+    """One of several values, as its index among them; or an array of such indices."""
 
     spec: TensorSpec
     values: Sequence[Any]
@@ -283,13 +285,13 @@ class _Reader:
             if high - low < _MOST_CHOICES:
                 return Discrete(int(high - low) + 1, int(low))
         elif self._kind == "action":
-            got = "an integer without both bounds, of which most are no actions"
+            got = "an integer without both bounds: most integers are not valid actions"
             raise UsageError(name, got=got, wanted="minimum and maximum")
         return _box(low, high)
 
 
 def _row(name: str, schema: Schema) -> tuple[tuple[int, ...], Schema]:
-    """The shape of an array of numbers, and the schema of its elements; else () and the schema."""
+    """The shape of an array of numbers, and that of its elements; else () and `schema`."""
     shape, inner = list[int](), schema
     while inner.get("type") == "array" and not inner.get("nullable"):
         items = inner.get("items")
@@ -322,7 +324,10 @@ def _count(name: str, schema: Schema, key: str, default: int) -> int:
 
 
 def _choices(name: str, schema: Schema, *, is_alone: bool) -> list[Any] | None:
-    """The values that are allowed, if they are listed, or of a boolean that is no array's item."""
+    """The allowed values, if the schema lists them; False and True for a boolean that `is_alone`.
+
+    `is_alone`: it is not an element of an array.
+    """
     values = [schema["const"]] if "const" in schema else schema.get("enum")
     if values is None and is_alone and schema.get("type") == "boolean":
         values = [False, True]
@@ -334,7 +339,7 @@ def _choices(name: str, schema: Schema, *, is_alone: bool) -> list[Any] | None:
 
 
 def _bounds(name: str, schema: Schema, unit: int) -> tuple[float | None, float | None]:
-    """Both bounds, None for none. `unit` is the distance of integers, 0 of other numbers."""
+    """The lower and the upper bound, None if there is none. `unit`: 1 for integers, else 0."""
     found: list[float | None] = []
     for key, exclusive, sign in (
         ("minimum", "exclusiveMinimum", 1),
@@ -357,7 +362,7 @@ def _bounds(name: str, schema: Schema, unit: int) -> tuple[float | None, float |
         found.append(bound)
     low, high = found
     if low is not None and high is not None and low > high:
-        raise UsageError(name, got=f"numbers from {low} to {high}", wanted="some")
+        raise UsageError(name, got=f"numbers from {low} to {high}", wanted="minimum ≤ maximum")
     return low, high
 
 

@@ -1,4 +1,4 @@
-"""JSON schemas that a stranger wrote, made plain: without references, and with the user's changes.
+"""Simplify JSON schemas from a server, and apply a user's changes to them.
 
 Source: JSON Schema 2020-12 as Pydantic writes it, and JSON merge patches, RFC 7396.
 """
@@ -12,8 +12,8 @@ from reglue.errors import UsageError, brief
 
 Schema: TypeAlias = Mapping[str, Any]
 
-_MOST_SCHEMAS = 10_000  # in one, with its references replaced
-_MOST_DEPTH = 32  # of schemas in each other
+_MOST_SCHEMAS = 10_000  # nested in one schema, once its references are replaced
+_MOST_DEPTH = 32  # levels of nested schemas
 _NULL = {"type": "null"}
 _ALTERNATIVES = ("anyOf", "oneOf", "allOf")
 
@@ -21,8 +21,8 @@ _ALTERNATIVES = ("anyOf", "oneOf", "allOf")
 def properties_of(what: str, schema: Any) -> dict[str, Any]:
     """The properties of an object's schema, each a plain schema.
 
-    A plain schema has no reference. One that null is the only alternative to is that one with
-    `nullable`; an array of equal prefixItems has items. Raises UsageError.
+    A plain schema has no references. A choice between one schema and null becomes that schema with
+    `nullable`; equal prefixItems become items. Raises UsageError.
     """
     plain = _Plain(schema.get("$defs") if isinstance(schema, Mapping) else {}).of(what, schema, 0)
     properties: dict[str, Any] = plain.get("properties", {})
@@ -43,6 +43,8 @@ def patched(value: Any, patch: Any) -> Any:
 
 
 class _Plain:
+    """Makes plain schemas of one schema and its definitions."""
+
     def __init__(self, definitions: Any) -> None:
         self._definitions = definitions if isinstance(definitions, Mapping) else {}
         self._count = 0
@@ -51,7 +53,7 @@ class _Plain:
         """The plain schema."""
         self._count += 1
         if depth > _MOST_DEPTH or self._count > _MOST_SCHEMAS:
-            got = f"more than {_MOST_SCHEMAS} schemas, or {_MOST_DEPTH} in each other"
+            got = f"more than {_MOST_SCHEMAS} schemas, or {_MOST_DEPTH} levels of them"
             raise UsageError(what, got=got, wanted="fewer")
         whole = dict(_mapping(what, {} if schema is True else schema))
         if isinstance(name := whole.pop("$ref", None), str):

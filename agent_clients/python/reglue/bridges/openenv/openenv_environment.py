@@ -14,6 +14,7 @@ from reglue.errors import BadArgument, EnvironmentFault, UsageError, brief
 from reglue.messages.environment_messages import Cell, Played
 from reglue.spec import Arrays, TaskSpec
 
+# Properties that do not become tensors.
 _OF_ACTIONS = ("metadata",)
 _OF_OBSERVATIONS = ("metadata", "done", "reward")
 _TOOLS = ("call_tool", "list_tools")  # the type of an action that is an MCP call
@@ -38,7 +39,7 @@ class OpenEnv(ServerWorlds):
         repeatable: bool = True,
         answer_timeout_s: float = 60.0,
     ) -> None:
-        """Nothing is sent yet.
+        """Check the arguments; nothing is sent yet.
 
         Args:
             url: http(s)://HOST:PORT, perhaps with a path.
@@ -66,13 +67,13 @@ class OpenEnv(ServerWorlds):
 
     @property
     def variants(self) -> Mapping[str, int]:
-        """One task."""
+        """One task, `openenv`."""
         return {"openenv": 1}
 
     def env_init(self, slots: int) -> TaskSpec:
         """Read the schemas, and open a connection for each slot.
 
-        Raises EnvironmentFault, and UsageError for what no TaskSpec can say.
+        Raises EnvironmentFault, and UsageError for schemas that a TaskSpec cannot express.
         """
         self.env_cleanup()
         try:
@@ -97,7 +98,7 @@ class OpenEnv(ServerWorlds):
         return SocketStream(self._address.socket_url, is_patient=self._has_joined)
 
     def _joining(self, slot: int) -> Talk:
-        yield [("state", None)]  # whether there is a place shows in the first answer
+        yield [("state", None)]  # a server without a free place says so in its first answer
         self._stream(slot).has_joined = True
 
     def _starting(self, slot: int, cell: Cell, row: int, answer: Played) -> Talk:
@@ -110,7 +111,7 @@ class OpenEnv(ServerWorlds):
         say_unknown_names(seen, self._observations.known)
         self._observations.read(seen, answer.observations, row)
         if _done(begun):
-            raise EnvironmentFault(got="done after a reset", wanted="an episode")
+            raise EnvironmentFault(got="done after a reset", wanted="an episode that goes on")
 
     def _stepping(self, slot: int, row: int, actions: Arrays, answer: Played) -> Talk:
         (step,) = yield [("step", self._actions.write(actions, row))]

@@ -1,6 +1,6 @@
 """Connections to an OpenEnv server: its schemas by HTTP, and a WebSocket for each environment.
 
-No wait is without a deadline, and what a server sends is limited before it is parsed.
+Every wait has a deadline, and the size of a message is checked before it is parsed.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ except ModuleNotFoundError as error:
     raise MissingExtra("OpenEnv", "openenv", f"the package {error.name}") from error
 
 MOST_BYTES = 16 * 2**20
-"""Of a message."""
+"""The largest message."""
 
 PAUSES = Backoff(0.1, factor=1.6, most_s=2.0)
-"""Between tries to reach a server that answered before."""
+"""Pauses between attempts to reach a server that answered before."""
 
-_PIECE = 2**16  # bytes that are read at once
+_PIECE = 2**16  # the most bytes of one read
 _CLOSE_S = 1.0
 _AWAY = (502, 503, 504)  # a proxy's statuses for a server that it cannot reach
 
@@ -84,7 +84,7 @@ class Server:
             stack.callback(connection.close)
             try:
                 connection.connect()
-                watch = Timer(wait.left_s, _shut, [connection.sock])  # also if it drips
+                watch = Timer(wait.left_s, _shut, [connection.sock])  # also if bytes trickle in
                 stack.callback(watch.join)
                 stack.callback(watch.cancel)
                 watch.start()
@@ -107,10 +107,8 @@ class SocketStream:
     """A slot's WebSocket: one environment of the server."""
 
     def __init__(self, url: str, *, is_patient: bool) -> None:
-        """`is_patient`: wait for a server that cannot be reached until the answers are late; then
-        `send` raises EnvironmentLost.
-        """
-        self.owed = 0  # answers
+        """`is_patient`: try to connect until the answers are late, then raise EnvironmentLost."""
+        self.owed = 0  # answers that are still to be received
         self.has_failed = False
         self.has_joined = False
         self._url, self._is_patient = url, is_patient
@@ -179,7 +177,7 @@ class SocketStream:
         return data
 
     def _refused(self, kind: str, data: Mapping[str, Any]) -> None:
-        """Raise the error that the server sent, unless the environment only has no state yet."""
+        """Raise the server's error, unless it says that the environment has no state yet."""
         code, message = data.get("code"), brief(data.get("message"))
         if code == "CAPACITY_REACHED":
             most = data.get("max_sessions")
@@ -197,7 +195,7 @@ class SocketStream:
 
 
 def json_object(what: str, text: str | bytes) -> dict[str, Any]:
-    """A JSON object that a stranger sent. Raises EnvironmentFault."""
+    """Parse a JSON object. Raises EnvironmentFault."""
     try:
         value = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
@@ -225,7 +223,7 @@ def _connected(url: str, wait: Wait) -> Iterator[ClientConnection]:
                 ping_interval=None,  # answers have deadlines
                 close_timeout=_CLOSE_S,
                 max_size=MOST_BYTES,
-                max_queue=1,  # as one answer is awaited
+                max_queue=1,  # at most one answer is awaited
             )
             connection = stack.enter_context(connecting)
         except (ConnectionClosed, InvalidHandshake) as error:
@@ -233,7 +231,7 @@ def _connected(url: str, wait: Wait) -> Iterator[ClientConnection]:
                 raise ConnectionError(error_text(error)) from None
             raise EnvironmentFault(f"no connection: {error_text(error)}") from None
         seconds = struct.pack("ll", max(1, int(wait.timeout_s)), 0)
-        with suppress(OSError):  # it has ended already, as `receive` will tell
+        with suppress(OSError):  # it has ended; `receive` reports it
             connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, seconds)
         yield connection
 

@@ -25,10 +25,10 @@ _HELD: Mapping[tuple[str, int], Sequence[tuple[str, int]]] = {
     ("f", 8): [("f", 4), ("f", 8)],
     ("u", 1): [("u", 1)],
 }
-"""Numbers that a dtype holds, by kind and size, so that none is compared after the cast."""
+"""The dtypes all of whose numbers fit in a dtype, by kind and size: their casts need no check."""
 
 NO_NUMBERS = _COUNTS.pack(0, 0, 0)
-"""No action: the episode has ended."""
+"""In place of an action: the episode has ended."""
 
 
 def task_string(spec: TaskSpec) -> str:
@@ -121,7 +121,7 @@ class _Part:
 
 
 def _numbers(values: Array, dtype: np.dtype[Any]) -> Array | None:
-    """`values` in `dtype`; None if it lacks one of them."""
+    """`values` cast to `dtype`; None if one of them does not fit."""
     if (values.dtype.kind, values.dtype.itemsize) in _HELD.get((dtype.kind, dtype.itemsize), ()):
         return values.astype(dtype)
     return same_numbers(values, dtype)

@@ -104,7 +104,7 @@ class LegacySuite:
         self.max_slots = 0 if cmd else 1
         self._programs_stay = programs_stay
         self._message = message
-        self._free: list[EnvironmentProgram] = []  # no world has them
+        self._free: list[EnvironmentProgram] = []  # those that no world uses
         self._spec: TaskSpec | None = None
 
     @property
@@ -129,7 +129,7 @@ class LegacySuite:
         return _World(self)
 
     def program(self, variant: int | None) -> EnvironmentProgram:
-        """A program that no world has, with this variant or, for None, with any.
+        """A program that no world uses, with this variant or, for None, with any.
 
         Raises EnvironmentLost, UsageError.
         """
@@ -161,7 +161,7 @@ class LegacySuite:
         return program
 
     def begun(self, program: EnvironmentProgram) -> EnvironmentProgram:
-        """`program`, after env_init. A program with another task spec is ended."""
+        """`program`, after env_init. Ends a program with another task spec."""
         if not program.is_begun and program.begin() != self._spec:
             program.line.close()
             raise EnvironmentFault(
@@ -191,7 +191,7 @@ class LegacySuite:
 
 
 class EnvironmentProgram:
-    """A legacy environment that has connected. All raise EnvironmentFault."""
+    """A legacy environment that has connected. All methods raise EnvironmentFault."""
 
     def __init__(self, line: LegacyProgram, variant: int) -> None:
         self.line = line
@@ -201,7 +201,7 @@ class EnvironmentProgram:
         self._action: RowLayout
 
     def begin(self) -> TaskSpec:
-        """env_init."""
+        """Call env_init; the task."""
         answer = self.line.ask(Code.ENV_INIT, most=MOST_TEXT)
         task = self.line.read(text_of, answer, Code.ENV_INIT)
         try:
@@ -213,18 +213,18 @@ class EnvironmentProgram:
         return spec
 
     def start(self) -> Arrays:
-        """env_start."""
+        """Call env_start."""
         answer = self.line.ask(Code.ENV_START, most=self._observation.size)
         return self.line.read(self._seen, answer, Code.ENV_START)
 
     def step(self, action: Arrays) -> Step:
-        """env_step."""
+        """Call env_step."""
         most = _EARNED.size + self._observation.size
         answer = self.line.ask(Code.ENV_STEP, self._action.encode(action, 1)[0], most=most)
         return self.line.read(self._step, answer, Code.ENV_STEP)
 
     def message(self, text: str) -> str:
-        """env_message."""
+        """Call env_message."""
         answer = self.line.ask(Code.ENV_MESSAGE, text_bytes(text), most=MOST_TEXT)
         return self.line.read(text_of, answer, Code.ENV_MESSAGE)
 
@@ -244,24 +244,24 @@ class EnvironmentProgram:
 
 
 class _World:
-    """Plays in one slot. All raise EnvironmentFault."""
+    """Plays in one slot. All methods raise EnvironmentFault."""
 
     def __init__(self, suite: LegacySuite) -> None:
         self._suite = suite
         self._program: EnvironmentProgram | None = None
 
     def start(self, cell: Cell) -> Arrays:
-        """env_start, which takes no seed."""
+        """Call env_start, which takes no seed."""
         if self._program is not None and self._program.variant != cell.variant:
             self.close()
         return self._suite.begun(self._taken(cell.variant)).start()
 
     def step(self, action: Arrays) -> Step:
-        """env_step."""
+        """Call env_step."""
         return self._taken(None).step(action)
 
     def message(self, text: str) -> str:
-        """env_message."""
+        """Call env_message."""
         answer = self._taken(None).message(text)
         self._suite.had_messages = True
         return answer

@@ -41,10 +41,10 @@ _Value = TypeVar("_Value")
 HOST, PORT = "RLGLUE_HOST", "RLGLUE_PORT"
 """Environment variables of legacy programs: the hub's host and port."""
 
-_STDERR = 2  # file descriptor: the standard output of a command of ours has its results
+_STDERR = 2  # file descriptor; reglue commands print results alone to standard output
 
 _HELLO_S = 10.0  # from a connection to its first frame
-_LOOK_S = 0.2  # between two looks whether a program has ended before it connected
+_LOOK_S = 0.2  # between two checks whether a program has ended before it connected
 _LEAVE_S = 2.0  # from the TERMINATE frame, or a signal, to the end of a program
 
 
@@ -81,7 +81,8 @@ class Place:
             free one, as is the port of a program that `cmd` starts.
         timeout_s: The longest wait for an answer.
         join_timeout_s: The longest wait for a connection.
-        say: Called with the address, once a program may connect that `cmd` does not start.
+        say: Called with a message that has the address, if the bridge waits for a program that it
+            does not start.
 
     Raises BadArgument.
     """
@@ -145,7 +146,7 @@ class Place:
         raise self.kind.fault(f"did not connect within {self.join_timeout_s:g} s")
 
     def _welcomed(self, end: socket.socket, within_s: float) -> Connection | None:
-        """The connection, if it is a program of this kind; others are closed."""
+        """The connection, if a program of this kind has opened it; others are closed."""
         connection = Connection(end)
         try:
             code, _ = connection.receive(0, within_s)
@@ -192,7 +193,7 @@ class LegacyProgram:
         self._kind = kind
         self._connection = connection
         self._timeout_s = timeout_s
-        # Also at this process's end: a program whose hub is gone may read for ever.
+        # Also when this process ends: a program that has lost its hub may wait for it forever.
         self._end = weakref.finalize(self, _dismiss, connection, process)
 
     def ask(self, code: Code, content: bytes = b"", *, most: int = 0) -> bytes:
