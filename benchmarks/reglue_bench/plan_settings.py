@@ -36,7 +36,7 @@ StepCount = Annotated[int, BeforeValidator(_whole), Field(ge=1, le=2**53)]
 
 
 def _size(value: object) -> object:
-    """Two integers as `WIDTHxHEIGHT`. One integer as text, so that its error says what is wanted."""
+    """Two integers as `WIDTHxHEIGHT`; one as text, which is then refused as a size."""
     if isinstance(value, (list, tuple)):
         return "x".join(map(str, value))
     return str(value) if type(value) is int else value

@@ -120,8 +120,8 @@ names = ("/whole", "/ctrl-c", "/killed")
 print(json.dumps([played(folder + name, resume=name != "/whole") for name in names]))
 """
     unset = ("MUJOCO_GL", "DISPLAY", "WAYLAND_DISPLAY")
+    kills = {"END_AT": "6", "END_BY": str(int(signal.SIGKILL))}
     with pytest.raises(subprocess.CalledProcessError) as killed:
-        kills = {"END_AT": "6", "END_BY": str(int(signal.SIGKILL))}
         run_python(HASHED + "played(folder + '/killed')", str(tmp_path), unset=unset, **kills)
     assert killed.value.returncode == -signal.SIGKILL
     interrupts = {"END_AT": "7", "END_BY": str(int(signal.SIGINT))}

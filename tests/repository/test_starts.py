@@ -76,7 +76,7 @@ STARTS: dict[str, set[str]] = {
     "from reglue_bench import evaluate": _RUN | {"concurrent.futures", "filelock", "sqlite3"},
     "import reglue_bench.engines.shard_process": _RUN | {"concurrent.futures"},
     "import reglue_bench.placement.environment_process": _RUN,
-    "import reglue_competition.runs.submission_process": {
+    "import reglue_competition.runs.process.submission_process": {
         *(_RUN | _GRPC),
         *("filelock", "reglue_competition", "sqlite3"),
     },

@@ -163,7 +163,7 @@ class SubmissionProcess(Child[FromSubmission]):
         on_news: Callable[[], None] = lambda: None,
     ) -> None:
         """`sign` signs transcripts. A thread calls `on_news` for news other than progress."""
-        module = "reglue_competition.runs.submission_process"
+        module = "reglue_competition.runs.process.submission_process"
         super().__init__(module, _FROM_SUBMISSION, silence_s=None)
         self._sign = sign
         self._on_news = on_news

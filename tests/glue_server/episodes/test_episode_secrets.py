@@ -24,7 +24,7 @@ from reglue.messages.agent_messages import UNLIMITED, AgentInit, Budget, Call, R
 from reglue.v1 import agent_pb2 as pb
 from reglue.wire.agent_encoding import decode_call, encode_reply
 from tests.glue_server.playing import Follower, local
-from tests.glue_server.rpc.peers import Line
+from tests.glue_server.rpc.peers import LocalStream
 from tests.worlds import Corridor
 
 
@@ -74,7 +74,7 @@ class Tap:
         self.waited_s = 0.0
         self._agent = agent
         self._port = StreamPort(self.hello, AgentCodec(2**26))
-        self._line = Line()
+        self._line = LocalStream()
         self._port.attach(0, self._line.stream)
         self._spec: TaskSpec | None = None
 

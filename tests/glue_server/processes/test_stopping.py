@@ -31,7 +31,7 @@ from reglue_bench.engines.ray.ray_players import RayPlayers
 from reglue_bench.placement.placed_worker import FROM_ENVIRONMENT, EnvironmentSettings
 from reglue_bench.placement.placement import Placement
 from tests.glue_server.playing import PATIENT, SOLVED, Follower, cell, in_workers, start
-from tests.glue_server.rpc.peers import Line
+from tests.glue_server.rpc.peers import LocalStream
 from tests.waiting import PATIENCE_S, halt
 
 Wait = Callable[[], object]
@@ -68,7 +68,7 @@ def for_an_agent_that_joins(opened: ExitStack) -> Wait:
 
 
 def for_an_answer(opened: ExitStack) -> Wait:
-    port = agent_over(Line().stream)
+    port = agent_over(LocalStream().stream)
     opened.callback(port.close, "it is over")
     return lambda: port.receive(PATIENCE_S)
 
@@ -83,7 +83,7 @@ def for_an_answer_over_a_unix_socket(opened: ExitStack) -> Wait:
 
 
 def for_an_agent_that_is_away(opened: ExitStack) -> Wait:
-    stream = Line().stream
+    stream = LocalStream().stream
     port = agent_over(stream)
     port.broke(stream)
     return lambda: port.receive(PATIENCE_S)
@@ -109,7 +109,7 @@ def for_a_worker_that_starts(opened: ExitStack) -> Wait:
 def for_an_agent_or_workers(opened: ExitStack) -> Wait:
     pool, port = in_workers(CORRIDOR, 1, workers=1)
     opened.callback(pool.close)
-    agent_port = agent_over(Line().stream)
+    agent_port = agent_over(LocalStream().stream)
     opened.callback(agent_port.close, "it is over")
     agent = SlotAgent(AgentCalls(agent_port, PATIENT), pool.spec, clips=True)
     loop: Any = EpisodeLoop(agent, pool, Phase.EVALUATE, lambda slot: None, spent=Spent())

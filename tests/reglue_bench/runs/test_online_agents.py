@@ -11,7 +11,8 @@ from reglue_bench.evaluation import resume
 from reglue_bench.results.result import read_result
 from reglue_bench.runs.observer import NullObserver
 from tests.reglue_bench.agents import Learner
-from tests.reglue_bench.procedures.test_online import kept, score_of, statuses
+from tests.reglue_bench.procedures.test_online import kept, score_of
+from tests.reglue_bench.procedures.test_online_faults import statuses
 from tests.reglue_bench.remote import Unheard
 from tests.reglue_bench.runs.test_run_agents import waiting_run
 from tests.reglue_bench.toys import joining, online_plan, play
