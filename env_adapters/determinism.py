@@ -21,7 +21,8 @@ from env_adapters.suite_names import check_suite
 from reglue.action_masks import sample_action
 from reglue.environments.environment import Environment
 from reglue.environments.world import Restorable, Seeded, Step, Suite, World
-from reglue.errors import NotDeterministic, brief
+from reglue.error_message import brief
+from reglue.errors import NotDeterministic
 from reglue.messages.agent_messages import Phase
 from reglue.messages.environment_messages import Cell
 from reglue.rng import Rng

@@ -11,7 +11,8 @@ from env_adapters.disk_cache import keep_cache_folder
 from reglue.agents.agent import Agent
 from reglue.environments.environment import Environment
 from reglue.environments.environment_objects import environment_of
-from reglue.errors import NotAnEnvironment, UsageError, brief
+from reglue.error_message import brief
+from reglue.errors import NotAnEnvironment, UsageError
 from reglue.tools.loading import check_arguments
 
 

@@ -12,7 +12,8 @@ from env_adapters.given_environment import given_environment, makes_one
 from env_adapters.suite_names import SuiteName
 from reglue.environments.environment import Environment
 from reglue.environments.world import Suite
-from reglue.errors import UsageError, brief
+from reglue.error_message import brief
+from reglue.errors import UsageError
 
 
 def given_suite(candidate: object, arguments: Mapping[str, Any]) -> SuiteName:

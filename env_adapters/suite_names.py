@@ -17,14 +17,8 @@ from env_adapters.given_environment import made_by, played_by
 from reglue.environments.environment import Environment
 from reglue.environments.slot_worlds import Worlds
 from reglue.environments.world import Suite, close_suite
-from reglue.errors import (
-    BadArgument,
-    NotAnEnvironment,
-    ReglueError,
-    UsageError,
-    error_text,
-    raise_interrupt,
-)
+from reglue.error_message import error_text
+from reglue.errors import BadArgument, NotAnEnvironment, ReglueError, UsageError, raise_interrupt
 from reglue.tools.loading import called_like_libraries, find
 
 COMPOSED = "env_adapters.composed:Composed"

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reglue.errors import printable
+from reglue.error_message import printable
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from reglue.errors import printable
+from reglue.error_message import printable
 
 
 class PrintableConsole(Console):

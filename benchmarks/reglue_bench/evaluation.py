@@ -16,6 +16,7 @@ from glue_server.processes.crash_reports import crashes_reported
 from glue_server.processes.interrupts import interruptible, raising_interrupts, uninterrupted
 from reglue.agents.agent import Agent
 from reglue.environments.environment import Environment
+from reglue.error_message import brief
 from reglue.errors import (
     AgentDisconnected,
     AgentFault,
@@ -23,7 +24,6 @@ from reglue.errors import (
     BadArgument,
     EnvironmentFault,
     UsageError,
-    brief,
     setting,
 )
 from reglue.tools.loading import check_guarded

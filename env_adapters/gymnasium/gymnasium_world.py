@@ -23,7 +23,8 @@ from env_adapters.states import (
 )
 from reglue.environments.validation import conforming_flag, conforming_reward, say_unknown_names
 from reglue.environments.world import Step
-from reglue.errors import BadArgument, NotAnEnvironment, UnknownName, UsageError, brief
+from reglue.error_message import brief
+from reglue.errors import BadArgument, NotAnEnvironment, UnknownName, UsageError
 from reglue.messages.agent_messages import Phase
 from reglue.messages.environment_messages import Cell, Played
 from reglue.rng import Rng

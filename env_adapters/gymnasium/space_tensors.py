@@ -11,7 +11,8 @@ import numpy as np
 
 from env_adapters.gymnasium_library import gymnasium
 from reglue.environments.validation import conforming_array, conforming_rows
-from reglue.errors import BadArgument, IllegalAction, NotAnEnvironment, UnknownName, brief
+from reglue.error_message import brief
+from reglue.errors import BadArgument, IllegalAction, NotAnEnvironment, UnknownName
 from reglue.spec import Array, Arrays, Box, Discrete, MultiBinary, MultiDiscrete, TensorSpec
 from reglue.texts import Text
 

@@ -8,7 +8,8 @@ import gymnasium
 
 from env_adapters.gymnasium.space_tensors import Tensors
 from reglue.environments.world import Rendered, Suite, close_suite
-from reglue.errors import BadArgument, NotAnEnvironment, UnknownName, brief
+from reglue.error_message import brief
+from reglue.errors import BadArgument, NotAnEnvironment, UnknownName
 from reglue.messages.agent_messages import Phase
 from reglue.messages.environment_messages import Cell
 from reglue.spaces import space_of

@@ -23,7 +23,8 @@ from env_adapters.gymnasium.space_tensors import Tensors
 from env_adapters.gymnasium.task_spec import UNKNOWN
 from reglue.action_masks import action_mask
 from reglue.environments.environment import Earned, Environment
-from reglue.errors import NotAnEnvironment, OutOfOrder, UsageError, brief
+from reglue.error_message import brief
+from reglue.errors import NotAnEnvironment, OutOfOrder, UsageError
 from reglue.messages.environment_messages import Cell, SlotIndex, Slots, index_of
 from reglue.spec import Array, Arrays, TaskSpec
 from reglue.texts import Text

@@ -18,7 +18,8 @@ import numpy as np
 
 from env_adapters.jax.jax_program import JaxProgram
 from reglue.environments.environment import Earned, Environment
-from reglue.errors import MissingExtra, NotAnEnvironment, brief
+from reglue.error_message import brief
+from reglue.errors import MissingExtra, NotAnEnvironment
 from reglue.messages.environment_messages import Cell, Slots, index_of
 from reglue.rng import Rng
 from reglue.spec import Array, Arrays, Box, Discrete, TaskSpec, TensorSpec

@@ -10,7 +10,8 @@ from typing import Any
 from env_adapters.metaworld.library import mujoco
 from env_adapters.metaworld.simulator import Simulator
 from env_adapters.mujoco import MOST_PIXELS, IntegrationState, ModelRenderer, OffscreenContext
-from reglue.errors import BadArgument, UnknownName, brief
+from reglue.error_message import brief
+from reglue.errors import BadArgument, UnknownName
 from reglue.spec import Array, Box, TensorSpec
 
 CAMERAS = ("topview", "corner", "corner2", "corner3", "corner4", "behindGripper", "gripperPOV")

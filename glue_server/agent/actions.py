@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from reglue.action_masks import Allowed, action_mask
-from reglue.errors import AgentAbandoned, AgentFault, BadAgentReply, BadReply, brief
+from reglue.error_message import brief
+from reglue.errors import AgentAbandoned, AgentFault, BadAgentReply, BadReply
 from reglue.messages.agent_messages import Turn
 from reglue.messages.environment_messages import Slots
 from reglue.messages.value import value

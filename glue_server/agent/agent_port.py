@@ -10,7 +10,8 @@ from typing import Protocol, TypeAlias
 from glue_server.agent.capability import refusal
 from glue_server.processes.interrupts import raise_stop
 from reglue.agents.agent import Agent, hello, play
-from reglue.errors import AgentFault, BadReply, error_text
+from reglue.error_message import error_text
+from reglue.errors import AgentFault, BadReply
 from reglue.messages.agent_messages import UNLIMITED, AgentHello, AgentInit, Budget, Call, Reply
 from reglue.tracebacks import explained
 from reglue.version import sdk

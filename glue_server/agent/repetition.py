@@ -16,7 +16,7 @@ from glue_server.agent.actions import Answer, unpacked
 from glue_server.agent.agent_calls import AgentCalls, SlotAgent
 from glue_server.agent.agent_port import AgentPort
 from glue_server.timeouts import Timeouts
-from reglue.errors import brief
+from reglue.error_message import brief
 from reglue.messages.agent_messages import Ends, Freeze, Starts, Steps, Turn
 from reglue.messages.environment_messages import Slots
 from reglue.spec import TaskSpec

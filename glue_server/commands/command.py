@@ -15,7 +15,8 @@ from typer.core import TyperCommand
 
 from glue_server.console import begin_here, with_short_paths
 from glue_server.processes.interrupts import interrupt_at_sigterm
-from reglue.errors import BadArgument, ReglueError, UsageError, is_interrupt, printable
+from reglue.error_message import printable
+from reglue.errors import BadArgument, ReglueError, UsageError, is_interrupt
 
 OK, FAULTS, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
 

@@ -18,13 +18,13 @@ from glue_server.processes.interrupts import check_stop, hurried
 from glue_server.timeouts import Timeouts
 from reglue.action_masks import ACTION_MASK, ActionMask, action_mask
 from reglue.environments.environment import StandardRandomness
+from reglue.error_message import brief
 from reglue.errors import (
     ROUTINE_REFUSALS,
     BadReply,
     EnvironmentFault,
     EnvironmentTimeout,
     RoutineRefused,
-    brief,
 )
 from reglue.messages.agent_messages import Cleanup, Refusal, RoutineDone
 from reglue.messages.environment_messages import (

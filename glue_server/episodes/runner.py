@@ -17,7 +17,8 @@ from glue_server.episodes.loop import EpisodeLoop, NextOrder, Spent
 from glue_server.episodes.observed import ObservedParts
 from glue_server.episodes.recording import EpisodeRecording, Outcome
 from glue_server.timeouts import Timeouts
-from reglue.errors import AgentFault, NotCapable, printable
+from reglue.error_message import printable
+from reglue.errors import AgentFault, NotCapable
 from reglue.messages.agent_messages import (
     Adapt,
     AdaptBegin,

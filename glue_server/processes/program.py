@@ -13,7 +13,8 @@ from pathlib import Path
 
 from glue_server.processes.children import exit_words
 from glue_server.processes.readable import readable
-from reglue.errors import UsageError, printable, setting
+from reglue.error_message import printable
+from reglue.errors import UsageError, setting
 
 _KILL_S = 5.0  # how long the kernel may take to end what was killed
 

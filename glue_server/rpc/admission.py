@@ -13,7 +13,8 @@ from typing import Any, Protocol, Self
 
 from glue_server.rpc.peer_streams import Stream
 from glue_server.rpc.server_session import NO_TICKET, PeerSession
-from reglue.errors import UsageError, hidden_in
+from reglue.error_message import hidden_in
+from reglue.errors import UsageError
 from reglue.net.grpc_settings import grpc
 from reglue.net.join_string import JoinString
 from reglue.net.lobby import hello_proof, unix_socket_proof

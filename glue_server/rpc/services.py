@@ -16,7 +16,7 @@ from glue_server.rpc.peer_codecs import AgentCodec, Codec, EnvironmentCodec
 from glue_server.rpc.peer_streams import GrpcStream, StreamEnded
 from glue_server.rpc.server_session import NO_TICKET, ExperimentPort, PeerSession
 from glue_server.rpc.stream_port import StreamPort
-from reglue.errors import printable
+from reglue.error_message import printable
 from reglue.messages.agent_messages import AgentHello
 from reglue.messages.environment_messages import EnvironmentHello
 from reglue.messages.experiment_messages import ExperimentHello

@@ -11,7 +11,8 @@ import pytest
 from glue_server.conformance.fault_injection import deny_joins
 from glue_server.rpc import GlueServer
 from glue_server.rpc.gateways import agent_gateway
-from reglue.errors import BadReply, printable
+from reglue.error_message import printable
+from reglue.errors import BadReply
 from tests.agent_clients.client_programs import LANGUAGES, ROOT, conformance_program
 from tests.glue_server.rpc.memory_entries import TOKEN, KnownEntries, gateway
 from tests.leftovers import nothing_left

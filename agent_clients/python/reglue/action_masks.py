@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from reglue.errors import brief
+from reglue.error_message import brief
 from reglue.spec import Array, Arrays, Discrete, MultiDiscrete, TaskSpec, TensorSpec
 from reglue.texts import action_texts
 

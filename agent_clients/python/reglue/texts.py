@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from reglue.errors import BadArgument, IllegalAction, brief
+from reglue.error_message import brief
+from reglue.errors import BadArgument, IllegalAction
 from reglue.spec import ACTION_TEXTS, OBSERVATION_TEXTS, Array, Box, TaskSpec, TensorSpec
 
 MOST_CHARACTERS = 1000

@@ -6,7 +6,8 @@ import os
 import sys
 from traceback import FrameSummary, StackSummary, TracebackException, extract_tb
 
-from reglue.errors import ReglueError, error_text
+from reglue.error_message import error_text
+from reglue.errors import ReglueError
 
 _PACKAGES = ("reglue", "env_adapters", "glue_server", "reglue_bench", "reglue_competition")
 

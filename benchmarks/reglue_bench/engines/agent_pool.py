@@ -26,7 +26,8 @@ from glue_server.peers.hosts import (
 )
 from glue_server.processes.interrupts import uninterrupted
 from glue_server.processes.program import agent_environment
-from reglue.errors import AgentDisconnected, AgentFault, NotCapable, UsageError, printable, setting
+from reglue.error_message import printable
+from reglue.errors import AgentDisconnected, AgentFault, NotCapable, UsageError, setting
 from reglue.spec import TaskSpec
 from reglue_bench.engines.engine import Engine
 from reglue_bench.procedures.procedure import Begin, MakeOrder, Procedure, Record, Todos, Watch

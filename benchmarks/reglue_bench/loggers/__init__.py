@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from env_adapters.named_objects import Registry
-from reglue.errors import BadArgument, brief
+from reglue.error_message import brief
+from reglue.errors import BadArgument
 from reglue_bench.loggers.result_logger import ResultLogger, curves_of, metrics_of
 from reglue_bench.results.result import Result
 

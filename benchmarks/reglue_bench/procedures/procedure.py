@@ -14,7 +14,8 @@ from typing import Any, ClassVar, Protocol, Self, TypeAlias, TypeVar, overload
 from pydantic import BaseModel, ValidationError
 
 from glue_server import LOST, EpisodeRunner, Order, Outcome
-from reglue.errors import AgentFault, BadArgument, EnvironmentFault, printable
+from reglue.error_message import printable
+from reglue.errors import AgentFault, BadArgument, EnvironmentFault
 from reglue_bench.plan_settings import PlanSettings
 from reglue_bench.plans.keys import PUBLIC
 from reglue_bench.plans.plan import Parameter, Plan, PlanCell

@@ -12,7 +12,8 @@ from pydantic import BaseModel, Field, JsonValue, PrivateAttr, ValidationError, 
 
 from env_adapters.named_objects import imported
 from glue_server import LOST
-from reglue.errors import BadArgument, EnvironmentFault, StorageFailed, UsageError, brief
+from reglue.error_message import brief
+from reglue.errors import BadArgument, EnvironmentFault, StorageFailed, UsageError
 from reglue_bench.float_range import FloatArray
 from reglue_bench.formatting import plural, signed, value, values
 from reglue_bench.plans.plan import difference, json_difference, title_of

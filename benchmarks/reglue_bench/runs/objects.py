@@ -22,7 +22,8 @@ from glue_server.processes.interrupts import (
 )
 from reglue.environments.environment import Environment
 from reglue.environments.slot_worlds import Worlds
-from reglue.errors import UsageError, brief, error_text
+from reglue.error_message import brief, error_text
+from reglue.errors import UsageError
 from reglue_bench.benchmark.benchmark import make_plan
 from reglue_bench.benchmark.declared import WAIT, Declared
 from reglue_bench.plans.environment_facts import DEFAULT_SLOTS

@@ -15,7 +15,8 @@ from rich.text import Text
 from typer import Argument, Option
 
 from glue_server.console import console, say
-from reglue.errors import BadArgument, StorageFailed, UsageError, printable
+from reglue.error_message import printable
+from reglue.errors import BadArgument, StorageFailed, UsageError
 from reglue.net.join_string import JoinString, split_address
 from reglue.tools.loading_modules import loading
 from reglue.tools.outputs import product

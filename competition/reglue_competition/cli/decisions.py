@@ -12,7 +12,8 @@ from typer import Argument, Exit, Option, confirm
 
 from glue_server.commands.command import FAULTS
 from glue_server.console import console, say
-from reglue.errors import RunBusy, UsageError, printable
+from reglue.error_message import printable
+from reglue.errors import RunBusy, UsageError
 from reglue.tools.loading_modules import loading
 from reglue_bench.cli.shared_flags import AsJson
 from reglue_competition.cli.common import Folder, format_date, print_json, read_folder, to_json

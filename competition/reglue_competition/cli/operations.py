@@ -10,7 +10,8 @@ from rich.filesize import decimal
 from typer import Argument, Option
 
 from glue_server.console import say
-from reglue.errors import StoreFailed, UsageError, printable
+from reglue.error_message import printable
+from reglue.errors import StoreFailed, UsageError
 from reglue.net.join_string import split_address
 from reglue.tools.loading_modules import loading
 from reglue_bench.cli.shared_flags import AsJson

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from glue_server.console import say
-from reglue.errors import printable
+from reglue.error_message import printable
 from reglue.tools.loading_modules import loading
 from reglue_bench.cli.shared_flags import AsJson
 from reglue_competition.cli.common import (

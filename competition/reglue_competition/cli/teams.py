@@ -12,7 +12,8 @@ from typer import Argument, Exit, Option, confirm
 
 from glue_server.commands.command import Commands
 from glue_server.console import say
-from reglue.errors import BadArgument, UsageError, printable
+from reglue.error_message import printable
+from reglue.errors import BadArgument, UsageError
 from reglue.tools.loading_modules import loading
 from reglue_bench.cli.shared_flags import AsJson
 from reglue_competition.cli.common import (

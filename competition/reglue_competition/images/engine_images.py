@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from glue_server.processes.sandboxes.container import container_engine
-from reglue.errors import UsageError, printable
+from reglue.error_message import printable
+from reglue.errors import UsageError
 
 log = logging.getLogger("reglue")
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
-from reglue.errors import brief
+from reglue.error_message import brief
 from reglue_bench.results.whole_file import whole_file
 from reglue_competition.images.tar_archive import TarArchive, add, copy, refuse
 

@@ -16,7 +16,8 @@ from io import BufferedReader
 from pathlib import Path, PurePosixPath
 from typing import cast
 
-from reglue.errors import UsageError, brief
+from reglue.error_message import brief
+from reglue.errors import UsageError
 from reglue.net.project_archive import AGENT_FILE
 from reglue_bench.results.whole_file import whole_file
 from reglue_competition.images.tar_archive import TarArchive, add, refuse

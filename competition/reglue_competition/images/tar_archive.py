@@ -13,7 +13,8 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any, NoReturn, cast
 
-from reglue.errors import UsageError, brief, printable
+from reglue.error_message import brief, printable
+from reglue.errors import UsageError
 
 GIB = 2**30
 

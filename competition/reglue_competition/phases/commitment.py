@@ -14,7 +14,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from reglue.errors import NotVerified, StorageFailed, UsageError, brief
+from reglue.error_message import brief
+from reglue.errors import NotVerified, StorageFailed, UsageError
 from reglue_bench.benchmark.benchmark import make_plan
 from reglue_bench.plans.keys import cell_key
 from reglue_bench.plans.keys import commitment as key_commitment

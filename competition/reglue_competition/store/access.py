@@ -11,15 +11,8 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from reglue.errors import (
-    BadArgument,
-    TokenRefused,
-    UnknownName,
-    UsageError,
-    brief,
-    hidden_in,
-    printable,
-)
+from reglue.error_message import brief, hidden_in, printable
+from reglue.errors import BadArgument, TokenRefused, UnknownName, UsageError
 from reglue_competition.store import schema
 from reglue_competition.store.database import Transaction
 from reglue_competition.store.events import Events

@@ -7,7 +7,8 @@ from datetime import timedelta
 
 import sqlalchemy as sa
 
-from reglue.errors import BadArgument, UnknownName, UsageError, printable
+from reglue.error_message import printable
+from reglue.errors import BadArgument, UnknownName, UsageError
 from reglue_competition.store import schema
 from reglue_competition.store.database import Transaction
 from reglue_competition.store.events import Events, events_in

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from reglue.errors import BadArgument, UnknownName, printable
+from reglue.error_message import printable
+from reglue.errors import BadArgument, UnknownName
 from reglue_competition.store.database import Transaction
 from reglue_competition.store.events import Events, events_in
 from reglue_competition.store.records import News

@@ -6,7 +6,8 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from reglue.errors import BadArgument, UnknownName, UsageError, brief, printable
+from reglue.error_message import brief, printable
+from reglue.errors import BadArgument, UnknownName, UsageError
 from reglue_competition.store import schema
 from reglue_competition.store.database import Transaction
 from reglue_competition.store.events import Events, events_in

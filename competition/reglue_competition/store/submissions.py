@@ -11,15 +11,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from glue_server.processes.sandboxes.launch import Used
-from reglue.errors import (
-    BadArgument,
-    EntryRefused,
-    EnvironmentFault,
-    UnknownName,
-    UsageError,
-    brief,
-    printable,
-)
+from reglue.error_message import brief, printable
+from reglue.errors import BadArgument, EntryRefused, EnvironmentFault, UnknownName, UsageError
 from reglue_competition.store import schema
 from reglue_competition.store.database import Transaction
 from reglue_competition.store.events import Events

@@ -16,7 +16,8 @@ import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from glue_server import Order
-from reglue.errors import TranscriptDamaged, printable
+from reglue.error_message import printable
+from reglue.errors import TranscriptDamaged
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
 from reglue_bench.replay.recorded import order_of

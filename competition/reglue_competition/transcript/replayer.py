@@ -18,15 +18,8 @@ from pydantic import TypeAdapter
 
 from glue_server.processes.children import die_with, parent_to_die_with
 from glue_server.processes.interrupts import end_at_ctrl_c
-from reglue.errors import (
-    BadArgument,
-    EnvironmentFault,
-    NotVerified,
-    ReglueError,
-    UnknownName,
-    brief,
-    printable,
-)
+from reglue.error_message import brief, printable
+from reglue.errors import BadArgument, EnvironmentFault, NotVerified, ReglueError, UnknownName
 from reglue.wire.spec_encoding import spec_to_bytes
 from reglue_bench.benchmark.benchmark import suite_of
 from reglue_bench.plan_settings import TrainingSettings

@@ -11,15 +11,8 @@ from pathlib import Path
 from random import SystemRandom
 from typing import Any
 
-from reglue.errors import (
-    CannotLoad,
-    NotSupported,
-    NotTrusted,
-    NotVerified,
-    UsageError,
-    brief,
-    printable,
-)
+from reglue.error_message import brief, printable
+from reglue.errors import CannotLoad, NotSupported, NotTrusted, NotVerified, UsageError
 from reglue_bench.benchmark.declared import declared_repeatable
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import Procedure, procedure_of

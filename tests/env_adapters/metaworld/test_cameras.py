@@ -12,7 +12,8 @@ from env_adapters.metaworld import MetaWorld
 from env_adapters.metaworld.cameras import CAMERAS, UPSIDE_DOWN, CameraView, camera_view, size_text
 from env_adapters.metaworld.library import metaworld, mujoco
 from env_adapters.metaworld.shared_env import Models
-from reglue.errors import BadArgument, UnknownName, brief
+from reglue.error_message import brief
+from reglue.errors import BadArgument, UnknownName
 from tests.error_facts import raises
 from tests.programs import run_python
 

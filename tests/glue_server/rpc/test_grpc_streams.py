@@ -18,7 +18,8 @@ from env_adapters import Step
 from glue_server import EnvironmentCalls, EpisodeRunner, Timeouts
 from glue_server.rpc import GlueServer
 from reglue import Phase, TaskSpec, TensorSpec
-from reglue.errors import AgentDisconnected, AgentFault, AgentTimeout, UsageError, printable
+from reglue.error_message import printable
+from reglue.errors import AgentDisconnected, AgentFault, AgentTimeout, UsageError
 from reglue.messages.agent_messages import AgentInit, Freeze, RoutineDone
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES
 from reglue.v1 import agent_pb2 as pb

@@ -18,7 +18,8 @@ from reglue.environments.validation import (
     say_unknown_names,
 )
 from reglue.environments.world import Step
-from reglue.errors import NotAnEnvironment, brief
+from reglue.error_message import brief
+from reglue.errors import NotAnEnvironment
 from reglue.spec import Box, Discrete, Domain, MultiBinary, MultiDiscrete
 from tests.error_facts import raises
 

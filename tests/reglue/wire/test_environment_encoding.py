@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reglue.errors import BadReply, printable
+from reglue.error_message import printable
+from reglue.errors import BadReply
 from reglue.messages.agent_messages import (
     Cleanup,
     Farewell,

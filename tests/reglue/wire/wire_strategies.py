@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from hypothesis import strategies as st
 
-from reglue.errors import printable
+from reglue.error_message import printable
 from reglue.messages.agent_messages import EndKind, Ends, Phase, Starts, Steps, Turn
 from reglue.spec import (
     DTYPES,

@@ -10,7 +10,8 @@ from typing import Any, Literal
 import numpy as np
 
 from reglue.agents.agent import Agent, Chosen, actions_of
-from reglue.errors import BadArgument, NotAnAgent, error_text
+from reglue.error_message import error_text
+from reglue.errors import BadArgument, NotAnAgent
 from reglue.messages.agent_messages import Turn
 from reglue.spec import Array, Arrays, Box, Discrete, TaskSpec, TensorSpec
 

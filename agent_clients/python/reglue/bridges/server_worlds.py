@@ -12,15 +12,8 @@ from collections.abc import Generator, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
 from reglue.environments.environment import Environment
-from reglue.errors import (
-    BadArgument,
-    BadReply,
-    EnvironmentFault,
-    EnvironmentLost,
-    IllegalAction,
-    brief,
-    printable,
-)
+from reglue.error_message import brief, printable
+from reglue.errors import BadArgument, BadReply, EnvironmentFault, EnvironmentLost, IllegalAction
 from reglue.messages.environment_messages import Cell, Play, Played
 from reglue.rng import Rng
 from reglue.spec import Arrays

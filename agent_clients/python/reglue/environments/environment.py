@@ -20,11 +20,8 @@ from reglue.environments.validation import (
     conforming_array,
     conforming_observation,
 )
-from reglue.errors import (
-    NotAnEnvironment,
-    NotSupported,
-    printable,
-)
+from reglue.error_message import printable
+from reglue.errors import NotAnEnvironment, NotSupported
 from reglue.messages.environment_messages import Cell, Play, Played, Slots
 from reglue.spec import Array, Arrays, TaskSpec
 from reglue.tracebacks import explained

@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from reglue.environments.world import Step
-from reglue.errors import BadArgument, NotAnEnvironment, brief
+from reglue.error_message import brief
+from reglue.errors import BadArgument, NotAnEnvironment
 from reglue.spec import Array, Arrays, Box, TaskSpec, TensorSpec, same_numbers
 from reglue.texts import text_row
 

@@ -14,13 +14,13 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import AutoresetMode
 
 from reglue.agents.agent import Agent
+from reglue.error_message import brief
 from reglue.errors import (
     BadArgument,
     MissingExtra,
     NotAnEnvironment,
     UnknownName,
     UsageError,
-    brief,
     setting,
 )
 from reglue.gymnasium.env import GlueEnv

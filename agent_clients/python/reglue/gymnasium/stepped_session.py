@@ -18,7 +18,8 @@ from reglue.action_masks import ACTION_MASK, action_mask
 from reglue.agents.adaptation import agent_of
 from reglue.agents.agent import Agent, play, visible_goals
 from reglue.agents.model_agent import ModelAgent
-from reglue.errors import BadArgument, OutOfOrder, SessionLost, TrainingOver, error_text
+from reglue.error_message import error_text
+from reglue.errors import BadArgument, OutOfOrder, SessionLost, TrainingOver
 from reglue.gymnasium.turn_result import Mask, TurnResult, mask_of, unless_empty
 from reglue.messages.agent_messages import (
     UNLIMITED,

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from reglue.errors import BadArgument, brief
+from reglue.error_message import brief
+from reglue.errors import BadArgument
 from reglue.spec import (
     Array,
     Box,

@@ -12,6 +12,7 @@ from typing import Any
 
 from google.protobuf.message import DecodeError
 
+from reglue.error_message import error_text, printable
 from reglue.errors import (
     BadArgument,
     BadReply,
@@ -20,8 +21,6 @@ from reglue.errors import (
     SpecError,
     Unreachable,
     UsageError,
-    error_text,
-    printable,
 )
 from reglue.messages.agent_messages import INTERRUPTED, Farewell, Fault, Numbered, Refusal
 from reglue.net.grpc_settings import MESSAGE_S, grpc

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from queue import SimpleQueue
 from typing import Any, Protocol
 
-from reglue.errors import UsageError, printable
+from reglue.error_message import printable
+from reglue.errors import UsageError
 from reglue.net.glue_socket import NoUnixSocket, open_unix_socket
 from reglue.net.grpc_settings import HUB_MESSAGE_BYTES, grpc
 from reglue.net.join_string import JoinString, Transport

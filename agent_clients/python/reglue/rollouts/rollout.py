@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from reglue.errors import BadArgument, UnknownName, brief
+from reglue.error_message import brief
+from reglue.errors import BadArgument, UnknownName
 from reglue.spec import Array, Arrays
 
 FIRST_FRAME: Mapping[str, float] = {

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reglue.errors import EnvironmentFault, MissingExtra, NotAnEnvironment, TrainingOver, brief
+from reglue.error_message import brief
+from reglue.errors import EnvironmentFault, MissingExtra, NotAnEnvironment, TrainingOver
 from reglue.spec import Array, Arrays
 
 NEXT_STEP, SAME_STEP, DISABLED = "NextStep", "SameStep", "Disabled"  # Gymnasium's AutoresetMode

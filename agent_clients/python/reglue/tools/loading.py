@@ -27,7 +27,8 @@ from reglue.agents.metaworld import MetaWorldAgent
 from reglue.agents.model_agent import ModelAgent
 from reglue.agents.torch_policy import TorchPolicy
 from reglue.environments.environment_objects import adapted_suite
-from reglue.errors import CannotLoad, raise_interrupt, suggestion
+from reglue.error_message import suggestion
+from reglue.errors import CannotLoad, raise_interrupt
 from reglue.examples import EXAMPLES
 from reglue.signatures import binds
 from reglue.tools.keyword_words import keywords_of, parsed

@@ -8,7 +8,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from reglue.errors import BadReply, brief
+from reglue.error_message import brief
+from reglue.errors import BadReply
 from reglue.messages.agent_messages import (
     Cleanup,
     Farewell,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reglue.errors import printable
+from reglue.error_message import printable
 from reglue.messages.agent_messages import Farewell, Fault, Refusal
 from reglue.v1 import session_pb2 as pb
 from reglue.wire.fields import Codec

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from reglue.errors import printable
+from reglue.error_message import printable
 from reglue_bench.run_folder import AGENT_LOG
 from reglue_competition.definition import PhaseDefinition
 from reglue_competition.page.views.visibility import Reader

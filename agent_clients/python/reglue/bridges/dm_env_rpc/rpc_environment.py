@@ -21,7 +21,8 @@ from reglue.bridges.dm_env_rpc.tensor_messages import (
 )
 from reglue.bridges.dm_env_rpc.world_stream import AnswerWatch, WorldStream
 from reglue.bridges.server_worlds import ServerWorlds, Talk, Wait
-from reglue.errors import BadArgument, EnvironmentFault, UsageError, brief
+from reglue.error_message import brief
+from reglue.errors import BadArgument, EnvironmentFault, UsageError
 from reglue.messages.environment_messages import Cell, Played
 from reglue.spec import Arrays, Box, TaskSpec, TensorSpec
 from reglue.texts import MOST_CHARACTERS

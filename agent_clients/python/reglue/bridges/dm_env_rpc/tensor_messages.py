@@ -11,7 +11,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from reglue.errors import BadArgument, BadReply, MissingExtra, UsageError, brief
+from reglue.error_message import brief
+from reglue.errors import BadArgument, BadReply, MissingExtra, UsageError
 from reglue.net import grpc_settings  # before dm_env_rpc loads grpc
 from reglue.spec import Array, Box, Discrete, Domain, TensorSpec, check_row
 from reglue.texts import Text

@@ -27,15 +27,8 @@ from reglue.bridges.dm_env_rpc.tensor_messages import (
     setting_value,
     status_pb2,
 )
-from reglue.errors import (
-    BadArgument,
-    EnvironmentFault,
-    ReglueError,
-    SpecError,
-    UsageError,
-    error_text,
-    printable,
-)
+from reglue.error_message import error_text, printable
+from reglue.errors import BadArgument, EnvironmentFault, ReglueError, SpecError, UsageError
 from reglue.spec import Array, Box, TaskSpec, TensorSpec
 from reglue.texts import Text, action_texts, observation_texts
 from reglue.tracebacks import explained

@@ -11,14 +11,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from reglue.bridges.openenv.json_schemas import Schema, patched, properties_of
-from reglue.errors import (
-    BadArgument,
-    EnvironmentFault,
-    UnknownName,
-    UsageError,
-    brief,
-    joined,
-)
+from reglue.error_message import brief
+from reglue.errors import BadArgument, EnvironmentFault, UnknownName, UsageError, joined
 from reglue.spec import (
     MOST_TENSORS,
     Arrays,

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from reglue.errors import UsageError, brief
+from reglue.error_message import brief
+from reglue.errors import UsageError
 
 Schema: TypeAlias = Mapping[str, Any]
 

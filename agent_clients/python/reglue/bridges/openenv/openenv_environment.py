@@ -10,7 +10,8 @@ from reglue.bridges.openenv.json_fields import Fields
 from reglue.bridges.openenv.web_socket import Server, SocketStream
 from reglue.bridges.server_worlds import ServerWorlds, Talk
 from reglue.environments.validation import say_unknown_names
-from reglue.errors import BadArgument, EnvironmentFault, UsageError, brief
+from reglue.error_message import brief
+from reglue.errors import BadArgument, EnvironmentFault, UsageError
 from reglue.messages.environment_messages import Cell, Played
 from reglue.spec import Arrays, TaskSpec
 

@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
 from reglue.bridges.server_worlds import Wait
+from reglue.error_message import brief, error_text
 from reglue.errors import (
     BadArgument,
     EnvironmentFault,
@@ -24,8 +25,6 @@ from reglue.errors import (
     EnvironmentTimeout,
     IllegalAction,
     MissingExtra,
-    brief,
-    error_text,
 )
 from reglue.retrying import Backoff
 

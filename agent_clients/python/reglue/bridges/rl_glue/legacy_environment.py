@@ -16,7 +16,8 @@ from reglue.bridges.rl_glue.legacy_frames import MOST_TEXT, Code, text_bytes, te
 from reglue.bridges.rl_glue.legacy_program import Kind, LegacyProgram, Place
 from reglue.environments.slot_worlds import Worlds
 from reglue.environments.world import Step
-from reglue.errors import BadArgument, BadReply, EnvironmentFault, EnvironmentLost, SpecError, brief
+from reglue.error_message import brief
+from reglue.errors import BadArgument, BadReply, EnvironmentFault, EnvironmentLost, SpecError
 from reglue.messages.environment_messages import Cell
 from reglue.spec import Arrays, TaskSpec
 from reglue.task_spec_string import task_spec_from_string
