@@ -122,7 +122,7 @@ def test_an_environment_that_ignores_seeds_is_declared_not_repeatable() -> None:
         plan = make_plan(read_settings(benchmark=name, environment_args={"repeatable": False}))
     assert result.complete
     assert result.repeatable is False
-    assert result.repeats[0].what == "it says so of itself"
+    assert result.repeats[0].declared
     assert not declared_repeatable(plan)
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from reglue.bridges.openenv.openenv_environment import OpenEnv
 from tests.leftovers import nothing_left
+from tests.reglue.bridges.begun_worlds import start, step
 from tests.reglue.bridges.openenv_servers import BentServer, bent
-from tests.reglue.bridges.test_openenv_environment import start, step
 
 _RESET = struct.pack("ii", 1, 0)  # SO_LINGER: close() sends RST
 
