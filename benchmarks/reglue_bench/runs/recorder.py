@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from queue import Empty, Queue
 from typing import NamedTuple, TypeAlias
 
 from glue_server import Outcome
@@ -49,9 +49,12 @@ class Recorder:
     def __init__(self, ledger: Ledger, session: int) -> None:
         self._ledger = ledger
         self._session = session
-        self._waiting: Queue[_Message | None] = Queue(_MOST_WAITING)
-        self._failure: BaseException | None = None
+        self._waiting: deque[_Message] = deque()
+        self._some = threading.Event()  # some wait, or it is closing
         self._hurry = threading.Event()  # many wait, or it is closing: no pause
+        self._taken = threading.Event()  # what waited: more may wait
+        self._is_over = False
+        self._failure: BaseException | None = None
         self._thread = threading.Thread(target=self._write, name="reglue-recorder", daemon=True)
         self._thread.start()
 
@@ -82,7 +85,8 @@ class Recorder:
 
     def close(self) -> None:
         """Wait until all is committed. Raises the error of a commit."""
-        self._waiting.put(None)
+        self._is_over = True
+        self._some.set()
         self._hurry.set()
         self._thread.join()  # first: it writes to `observed`
         if self.observed is not None:
@@ -91,23 +95,27 @@ class Recorder:
             raise self._failure
 
     def _put(self, each: _Message) -> None:
-        self._waiting.put(each)
-        if self._waiting.qsize() > _MOST_WAITING // 2:
+        while len(self._waiting) >= _MOST_WAITING:
+            self._taken.clear()
+            if len(self._waiting) >= _MOST_WAITING:  # not taken between these lines
+                self._taken.wait()
+        self._waiting.append(each)
+        if not self._some.is_set():
+            self._some.set()
+        if len(self._waiting) > _MOST_WAITING // 2 and not self._hurry.is_set():
             self._hurry.set()
 
     def _write(self) -> None:
         is_over = False
         while not is_over:
-            batch = [self._waiting.get()]
-            while True:
-                try:
-                    batch.append(self._waiting.get_nowait())
-                except Empty:
-                    break
-            is_over = None in batch
+            self._some.wait()
+            self._some.clear()  # before it looks: what comes later sets it again
+            is_over = self._is_over
+            batch = [self._waiting.popleft() for _ in range(len(self._waiting))]
+            self._taken.set()
             if self._failure is None:  # after a failure the rest is taken and dropped
                 try:
-                    self._commit([each for each in batch if each is not None])
+                    self._commit(batch)
                 except Exception as error:  # noqa: BLE001 - raised where the play can hear it
                     self._failure = error
             if not is_over:
