@@ -319,6 +319,9 @@ class Ledger(LedgerReader):
         connection.execute("REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?)", row)
 
 
+_LEVEL = 3
+"""zlib's: its default takes up to four times as long, and makes actions 1 to 40 % smaller."""
+
 _MANY = 1000
 """Outcomes of a try that are made rows all at once; of more, some at a time."""
 
@@ -357,9 +360,9 @@ class _Written:
 
     def _add(self, each: Try, outcome: Outcome) -> tuple[Any, ...]:
         key = (outcome.order.unit, each.attempt, outcome.order.k)
-        blobs = {"actions": zlib.compress(outcome.actions), "rewards": b""}
+        blobs = {"actions": zlib.compress(outcome.actions, _LEVEL), "rewards": b""}
         if outcome.rewards and each.keeps_rewards:
-            blobs["rewards"] = zlib.compress(outcome.rewards)
+            blobs["rewards"] = zlib.compress(outcome.rewards, _LEVEL)
         # As SQLite gives them back: a float where one is wanted, and no sign of zero.
         row = (
             *key,
