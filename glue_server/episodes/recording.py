@@ -6,8 +6,6 @@ import math
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import reduce
-from operator import add
 
 import numpy as np
 import numpy.typing as npt
@@ -70,10 +68,10 @@ _NO_LIMIT = np.iinfo(np.int64).max
 LONG_STEPS = 10_000
 """Steps of an episode after which the run says once that it may have no end."""
 
-_BLOCK = 64  # steps that are put away together
-_ROOM = 2 * _BLOCK  # steps of a slot; when one slot is full, every full block is put away
+# A slot has room for two blocks of steps; when one slot is full, every full block is put away. Most
+# episodes end before, if a row of actions is small: a block has as many as fill a page of memory.
+_LEAST_BLOCK, _PAGE_BYTES = 64, 4096
 _ONE = np.ones((), np.int64)  # NumPy looks at a Python number for as long as it adds
-_REWARD_BYTES = 8 * _BLOCK
 
 
 @dataclass(slots=True)
@@ -123,12 +121,15 @@ class EpisodeRecording:
         self._defaulted = np.zeros(slots, np.int64)
         self._first_success = np.zeros(slots, np.int64)  # the step, from 1; 0: none yet
         # The rooms of all slots, one after another, and where each slot's next step stands in them.
-        self._actions = np.zeros(slots * _ROOM, self._row)
-        self._rewards = np.zeros(slots * _ROOM, "<f8")
-        self._firsts = np.arange(0, slots * _ROOM, _ROOM)
+        self._block = max(_LEAST_BLOCK, _PAGE_BYTES // max(8, row_bytes))
+        self._room = 2 * self._block
+        self._actions = np.zeros(slots * self._room, self._row)
+        self._rewards = np.zeros(slots * self._room, "<f8")
+        self._firsts = np.arange(0, slots * self._room, self._room)
         self._places = self._firsts.copy()
-        # In how many turns, at the least, an order may have its last step, or a room be full.
-        self._turns_to_cut, self._turns_to_full = _NO_LIMIT, _ROOM
+        # In how many turns, at the least, an order may have its last step, or a room be full or an
+        # episode long.
+        self._turns_to_cut, self._turns_to_full = _NO_LIMIT, min(self._room, LONG_STEPS)
         self._indexed: Slots = NO_SLOTS  # the slots that `_at` is made of
         self._at: SlotIndex = NO_SLOTS.astype(np.intp)
         self._most_kept = most_kept
@@ -282,9 +283,9 @@ class EpisodeRecording:
 
     def _return(self, slot: int) -> float:
         """The sum of the episode's rewards: those that were put away, and those in the room."""
-        # Python's floats: they overflow without a warning. Not sum(), which rounds as it likes.
         rewards = self._in_room(self._rewards, slot)
-        return reduce(add, rewards.data, self._earlier[slot].return_)
+        earlier = self._earlier[slot].return_
+        return float(_summed(earlier, rewards)) if len(rewards) else earlier
 
     def _acted(self, slot: int) -> int:
         """The actions that are recorded."""
@@ -307,26 +308,35 @@ class EpisodeRecording:
         return bool(self._steps[slot] > self._most_kept)
 
     def _make_room(self) -> None:
-        """Put blocks away if a slot's room is full, and see when one may be full next."""
+        """Put blocks away if a slot's room is full, tell of the first long episode, and see when
+        either may be so next.
+        """
         filled = self._places - self._firsts
-        if filled.max() == _ROOM:
-            at = (filled >= _BLOCK).nonzero()[0]
+        if filled.max() == self._room:
+            at = (filled >= self._block).nonzero()[0]
             self._put_away(at)
-            filled[at] -= _BLOCK
-        self._turns_to_full = _ROOM - int(filled.max())
+            filled[at] -= self._block
+        self._turns_to_full = self._room - int(filled.max())
+        if self._tell_long is not None:
+            to_long = LONG_STEPS - int(self._steps.max())
+            if to_long > 0:
+                self._turns_to_full = min(self._turns_to_full, to_long)
+            else:
+                self._tell_long()
+                self._tell_long = None
 
     def _put_away(self, at: npt.NDArray[np.intp]) -> None:
-        """Put the first block of these slots away. Tell of the first long episode."""
-        rooms = self._rewards.reshape(-1, _ROOM), self._actions.reshape(-1, _ROOM)
-        rewards, actions = (each[at, :_BLOCK] for each in rooms)
-        for each in rooms:
-            each[at, :_BLOCK] = each[at, _BLOCK:]
-        row_bytes = _BLOCK * self._row.itemsize
+        """Put the first block of these slots away."""
+        block = self._block
+        of_rewards = self._rewards.reshape(-1, self._room)
+        of_actions = self._actions.reshape(-1, self._room)
+        rewards, actions = of_rewards[at, :block], of_actions[at, :block]
+        for rooms in (of_rewards, of_actions):
+            rooms[at, :block] = rooms[at, block:]
+        row_bytes, reward_bytes = block * self._row.itemsize, block * 8
         acted, earned, numbers = actions.tobytes(), rewards.tobytes(), at.tolist()
         returns = [self._earlier[slot].return_ for slot in numbers]
-        with np.errstate(over="ignore", invalid="ignore"):
-            # One after another, as `_return` adds them up; NumPy's sum does not.
-            sums = np.add.accumulate(np.column_stack([returns, rewards]), axis=1)[:, -1]
+        sums = _summed(returns, rewards)
         forgets = (self._steps[at] > self._most_kept).tolist()
         for row, (slot, return_) in enumerate(zip(numbers, sums.tolist(), strict=True)):
             earlier = self._earlier[slot]
@@ -335,8 +345,18 @@ class EpisodeRecording:
                 earlier.actions, earlier.rewards = bytearray(), bytearray()
             else:
                 earlier.actions += acted[row * row_bytes : (row + 1) * row_bytes]
-                earlier.rewards += earned[row * _REWARD_BYTES : (row + 1) * _REWARD_BYTES]
-        self._places[at] -= _BLOCK
-        if self._tell_long is not None and (self._steps[at] >= LONG_STEPS).any():
-            self._tell_long()
-            self._tell_long = None
+                earlier.rewards += earned[row * reward_bytes : (row + 1) * reward_bytes]
+        self._places[at] -= block
+
+
+def _summed(
+    earlier: float | list[float], rewards: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """Earlier sums, (…,), and then the rewards, (…, steps), added one after another; (…,).
+
+    NumPy's sum adds in another order, which rounds otherwise.
+    """
+    sums = rewards.copy()
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums[..., 0] += earlier
+        return np.add.accumulate(sums, axis=-1, out=sums)[..., -1]
