@@ -116,7 +116,9 @@ class JaxBatch(Environment):
             steps[at] = True
         self._carry, answer = self._turn((len(steps),), self._carry, self._next, steps)
         observation, rewards, terminated, truncated = map(np.asarray, answer)
-        return Earned(rewards[at], {_OBSERVATION: observation[at]}, terminated[at], truncated[at])
+        if not isinstance(at, slice):
+            observation = observation.take(at, 0)  # quicker than an index
+        return Earned(rewards[at], {_OBSERVATION: observation}, terminated[at], truncated[at])
 
     @cached_property
     def _of_a_slot(self) -> Any:

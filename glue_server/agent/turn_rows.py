@@ -18,7 +18,7 @@ from reglue.messages.agent_messages import (
     Steps,
     Turn,
 )
-from reglue.messages.environment_messages import Played, Slots
+from reglue.messages.environment_messages import Flags, Played, Slots
 from reglue.messages.value import value
 from reglue.spec import Array, Arrays, TaskSpec
 
@@ -49,17 +49,22 @@ class Rows:
         )
 
     def take(self, places: Array) -> Rows:
-        """The rows at these places, by index or mask."""
+        """The rows at these places, (n,)."""
+        # Not `rows[places]`, which takes ten times as long for rows of a few numbers.
         return Rows(
-            self.slots[places],
-            self.marks[places],
-            {name: rows[places] for name, rows in self.observations.items()},
-            self.rewards[places],
+            self.slots.take(places),
+            self.marks.take(places),
+            {name: rows.take(places, 0) for name, rows in self.observations.items()},
+            self.rewards.take(places),
         )
+
+    def where(self, mask: Flags) -> Rows:
+        """The rows of a mask, (rows,)."""
+        return self.take(mask.nonzero()[0])
 
     def only(self, slots: Collection[int]) -> Rows:
         """The rows of those slots."""
-        return self.take(among(self.slots, slots))
+        return self.where(among(self.slots, slots))
 
     def merged(self, others: Rows) -> Rows:
         """Both, by slot; the slots differ."""
@@ -153,10 +158,10 @@ def ends_and_steps(
     if 1 not in over.tobytes():
         return None, rows
     kinds = np.where(played.terminated, _TERMINATED, _TRUNCATED).astype(np.uint8)
-    ends = Rows(slots, kinds, played.observations, played.rewards).take(over)
+    ends = Rows(slots, kinds, played.observations, played.rewards).where(over)
     if void is not None:
         _show_nothing(ends, void[over])
-    return ends, rows.take(~over)
+    return ends, rows.where(~over)
 
 
 def _show_nothing(ends: Rows, void: npt.NDArray[np.bool_]) -> None:

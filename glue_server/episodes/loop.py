@@ -371,7 +371,7 @@ class EpisodeLoop:
         )
         for slot, fault in played.faults.items():
             yield self._recording.outcome(slot, EnvironmentFault.status, fault)
-        begun = rows.take(~among(rows.slots, played.faults)) if played.faults else rows
+        begun = rows.where(~among(rows.slots, played.faults)) if played.faults else rows
         self._recording.saw_start(begun.slots, begun.observations)
         return begun
 

@@ -229,8 +229,10 @@ def _joined(spec: TaskSpec, parts: Sequence[Arrays]) -> Arrays:
     }
 
 
-def _column(name: str, values: npt.ArrayLike, rows: int, dtype: str) -> Array:
+def _column(name: str, values: object, rows: int, dtype: str) -> Array:
     """A copy of `values`, (rows,); one value stands for all rows."""
+    if isinstance(values, bool) and dtype == "bool":  # as an Earned has by default
+        return np.full(rows, values, dtype)
     column = conforming_array(f"env_step's {name}", values, np.dtype(dtype))
     if column.shape == (rows,):
         return column.copy()
