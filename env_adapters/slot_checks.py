@@ -87,10 +87,10 @@ def _swaps(environment: Environment, slots: int) -> bool:
     first = _all_slots(environment, slots, 0)
     if not np.isfinite(first[:, 0]).all():  # NaN or infinite: the run reports it
         return False
-    if not np.array_equal(first, _all_slots(environment, slots, 0), equal_nan=True):
-        return False
     moved = np.roll(_all_slots(environment, slots, 1), -1, axis=0)
-    return not np.allclose(moved, first, rtol=1e-3, equal_nan=True)  # bits may depend on the row
+    if np.allclose(moved, first, rtol=1e-3, equal_nan=True):  # bits may depend on the row
+        return False
+    return np.array_equal(first, _all_slots(environment, slots, 0), equal_nan=True)
 
 
 def _all_slots(environment: Environment, slots: int, shift: int) -> Array:

@@ -68,7 +68,7 @@ def opened(candidate: object, options: Mapping[str, Any]) -> Iterator[OpenObject
     declared = f"{name} {json.dumps(plain_arguments)}" if plain_arguments else name
     settings = read_settings(**rest, benchmark=f"{PROCEDURE}:{WAIT}")
     settings = _with_slots(settings, environment)
-    if not isinstance(environment, Worlds):
+    if not (isinstance(environment, Worlds) or environment.separate_slots):
         with raising_interrupts(), uninterrupted():
             interruptible(lambda: _look_at(environment, settings.slots or DEFAULT_SLOTS))
     port: EnvironmentPort = LocalEnvironmentPort(environment, declared)
