@@ -76,6 +76,13 @@ def test_slots_are_compared_where_actions_are_texts() -> None:
         check_slots(Chorus())
 
 
+def test_slots_that_are_declared_separate_are_not_tried() -> None:
+    class Separate(Lies):
+        separate_slots = True
+
+    reglue.evaluate(Separate(), agent=lambda seen: seen[:, :1] * 0, num_episodes=4, slots=2)
+
+
 def test_one_slot_cannot_change_another() -> None:
     check_slots(Lies(), slots=1)
 

@@ -23,12 +23,15 @@ from reglue import Box, Phase, TaskSpec, TensorSpec
 from reglue.errors import EnvironmentFault
 from tests.error_facts import raises
 
-SPEC = TaskSpec(
-    observations=(TensorSpec("observation", "float32", (1,)),),
-    actions=(TensorSpec("action", "float32", (2,), Box((-1.0,) * 2, (1.0,) * 2)),),
-    slots=3,
-    continuing=True,
-)
+
+def spec_of(numbers: int) -> TaskSpec:
+    """A task whose actions are so many numbers."""
+    action = TensorSpec("action", "float32", (numbers,), Box((-1.0,) * numbers, (1.0,) * numbers))
+    seen = TensorSpec("observation", "float32", (1,))
+    return TaskSpec(observations=(seen,), actions=(action,), slots=3, continuing=True)
+
+
+SPEC = spec_of(2)
 ORDER = Order(0, 0, Cell("walk", 0, 1, 0, Phase.TRAIN), 0)
 
 
@@ -38,8 +41,9 @@ def rewards_of(slot: int, steps: int) -> list[float]:
     return [float(each) for each in drawn]
 
 
-def actions_of(slot: int, steps: int) -> Any:
-    return np.random.default_rng((slot, steps)).standard_normal((steps, 2)).astype(np.float32)
+def actions_of(slot: int, steps: int, numbers: int = 2) -> Any:
+    drawn = np.random.default_rng((slot, steps)).standard_normal((steps, numbers))
+    return drawn.astype(np.float32)
 
 
 def act(recording: EpisodeRecording, slots: list[int], actions: list[Any]) -> None:
@@ -47,12 +51,12 @@ def act(recording: EpisodeRecording, slots: list[int], actions: list[Any]) -> No
     recording.act(np.array(slots, np.uint32), checked)
 
 
-def play(recording: EpisodeRecording, lengths: dict[int, int]) -> None:
-    """Episodes that began together, each with its length."""
+def play(recording: EpisodeRecording, lengths: dict[int, int], numbers: int = 2) -> None:
+    """Episodes that began together, each with its length; actions are so many numbers."""
     for slot in lengths:
         recording.begin(slot, ORDER)
     rewards = {slot: rewards_of(slot, steps) for slot, steps in lengths.items()}
-    actions = {slot: actions_of(slot, steps) for slot, steps in lengths.items()}
+    actions = {slot: actions_of(slot, steps, numbers) for slot, steps in lengths.items()}
     for step in range(max(lengths.values())):
         slots = [slot for slot, steps in lengths.items() if step < steps]
         act(recording, slots, [actions[slot][step] for slot in slots])
@@ -71,20 +75,26 @@ def traced() -> Iterator[Callable[[], int]]:
         tracemalloc.stop()
 
 
-lengths = st.integers(1, 200) | st.sampled_from([63, 64, 65, 127, 128, 129])
+BLOCKS = {2: 512, 16: 64}
+"""Steps that are put away together, by the numbers of an action."""
+
+lengths = st.integers(1, 200) | st.sampled_from(
+    [times * block + more for block in BLOCKS.values() for times in (1, 2) for more in (-1, 0, 1)]
+)
 
 
+@pytest.mark.parametrize("numbers", BLOCKS)
 @given(st.lists(st.tuples(lengths, lengths, lengths), min_size=1, max_size=3))
 def test_an_outcome_holds_each_step_and_the_sum_in_their_order(
-    rounds: list[tuple[int, int, int]],
+    numbers: int, rounds: list[tuple[int, int, int]]
 ) -> None:
-    recording = EpisodeRecording(SPEC)
+    recording = EpisodeRecording(spec_of(numbers))
     for each in rounds:
-        play(recording, dict(enumerate(each)))
+        play(recording, dict(enumerate(each)), numbers)
         for slot, steps in enumerate(each):
             (_, *calls) = recording.recalled(slot)
             outcome = recording.outcome(slot)
-            wanted, acted = rewards_of(slot, steps), actions_of(slot, steps)
+            wanted, acted = rewards_of(slot, steps), actions_of(slot, steps, numbers)
             assert outcome.steps == steps
             assert outcome.return_ == reduce(add, wanted, 0.0)
             assert np.frombuffer(outcome.rewards, "<f8").tolist() == wanted
@@ -92,7 +102,7 @@ def test_an_outcome_holds_each_step_and_the_sum_in_their_order(
             assert [each.reward for each in calls] == wanted
 
 
-@pytest.mark.parametrize("steps", [0, 5, 63, 64, 65, 128])
+@pytest.mark.parametrize("steps", [0, 5, 511, 512, 513, 1024])
 def test_an_action_without_an_answer_is_kept(steps: int) -> None:
     recording = EpisodeRecording(SPEC)
     play(recording, {1: steps})
