@@ -6,6 +6,8 @@ import math
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
 
 import numpy as np
 import numpy.typing as npt
@@ -283,9 +285,9 @@ class EpisodeRecording:
 
     def _return(self, slot: int) -> float:
         """The sum of the episode's rewards: those that were put away, and those in the room."""
-        rewards = self._in_room(self._rewards, slot)
-        earlier = self._earlier[slot].return_
-        return float(_summed(earlier, rewards)) if len(rewards) else earlier
+        # Python's floats: they overflow without a warning. Not sum(), which rounds as it likes.
+        rewards = self._in_room(self._rewards, slot).tolist()
+        return reduce(add, rewards, self._earlier[slot].return_)
 
     def _acted(self, slot: int) -> int:
         """The actions that are recorded."""
@@ -336,7 +338,9 @@ class EpisodeRecording:
         row_bytes, reward_bytes = block * self._row.itemsize, block * 8
         acted, earned, numbers = actions.tobytes(), rewards.tobytes(), at.tolist()
         returns = [self._earlier[slot].return_ for slot in numbers]
-        sums = _summed(returns, rewards)
+        with np.errstate(over="ignore", invalid="ignore"):
+            # One after another, as `_return` adds them up; NumPy's sum does not.
+            sums = np.add.accumulate(np.column_stack([returns, rewards]), axis=1)[:, -1]
         forgets = (self._steps[at] > self._most_kept).tolist()
         for row, (slot, return_) in enumerate(zip(numbers, sums.tolist(), strict=True)):
             earlier = self._earlier[slot]
@@ -347,16 +351,3 @@ class EpisodeRecording:
                 earlier.actions += acted[row * row_bytes : (row + 1) * row_bytes]
                 earlier.rewards += earned[row * reward_bytes : (row + 1) * reward_bytes]
         self._places[at] -= block
-
-
-def _summed(
-    earlier: float | list[float], rewards: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
-    """Earlier sums, (…,), and then the rewards, (…, steps), added one after another; (…,).
-
-    NumPy's sum adds in another order, which rounds otherwise.
-    """
-    sums = rewards.copy()
-    with np.errstate(over="ignore", invalid="ignore"):
-        sums[..., 0] += earlier
-        return np.add.accumulate(sums, axis=-1, out=sums)[..., -1]
