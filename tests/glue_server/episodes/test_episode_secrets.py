@@ -25,6 +25,7 @@ from reglue.v1 import agent_pb2 as pb
 from reglue.wire.agent_encoding import decode_call, encode_reply
 from tests.glue_server.playing import Follower, local
 from tests.glue_server.rpc.peers import LocalStream
+from tests.waiting import PATIENCE_S
 from tests.worlds import Corridor
 
 
@@ -92,6 +93,9 @@ class Tap:
         self._line.say(reply)
 
     def receive(self, timeout_s: float, more_s: MoreTime | None = None) -> Reply | None:
+        return self.taken(PATIENCE_S)  # it is here once the stream's own thread has taken it in
+
+    def taken(self, timeout_s: float) -> Reply | None:
         reply: Reply | None = self._port.receive(timeout_s)
         return reply
 

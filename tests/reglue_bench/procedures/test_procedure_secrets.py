@@ -12,9 +12,10 @@ import pytest
 
 from env_adapters import Cell
 from glue_server import EpisodeRunner, Order, Outcome, Timeouts
+from glue_server.agent.agent_port import MoreTime
 from reglue import Agent, Step, Turn
 from reglue.errors import AgentFault
-from reglue.messages.agent_messages import UNLIMITED, Actions, Budget, Call
+from reglue.messages.agent_messages import UNLIMITED, Actions, Budget, Call, Reply
 from reglue.spec import Arrays
 from reglue.v1 import agent_pb2 as pb
 from reglue_bench.benchmark.benchmark import make_plan
@@ -85,6 +86,9 @@ class Lagging(Tap):
             self._kept = reply
         else:
             super().arrive(reply)
+
+    def receive(self, timeout_s: float, more_s: MoreTime | None = None) -> Reply | None:
+        return self.taken(timeout_s) if self._kept is not None else super().receive(timeout_s)
 
 
 class Telling(Corridor):
