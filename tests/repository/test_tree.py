@@ -10,7 +10,8 @@ from tests.repository.pages import ROOT
 
 SOURCES = (ROOT, ROOT / "agent_clients/python", ROOT / "benchmarks", ROOT / "competition")
 WHOLE = {
-    Path(each) for each in ("chaos", "docker", "fuzz", "mutants", "originals", "repository")
+    Path(each)
+    for each in ("chaos", "docker", "fuzz", "mutants", "originals", "repository", "simulator")
 }  # of all sources
 
 

@@ -14,7 +14,7 @@ if os.environ.get("PYTHONHASHSEED") != "0":  # a run has sets, whose order is a 
 
 substitute()
 
-from tests.simulator.command import main  # noqa: E402 - the program comes after the substitution
+from tests.simulator.simulate import main  # noqa: E402 - the program comes after the substitution
 
 gc.freeze()  # what was imported stays: it is not looked through after every run
 

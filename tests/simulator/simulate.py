@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from tests.simulator.faults import FAULTS
-from tests.simulator.play import Played, play, shrunk
+from tests.simulator.simulated_seed import Played, play, shrunk
 from tests.simulator.worlds import WORLDS
 
 _EVERY = 50  # seeds, after which progress is shown
