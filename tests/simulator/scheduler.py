@@ -1,8 +1,8 @@
 """Threads of a simulated run: one goes on at a time, which one is drawn, and time is virtual.
 
 All of them are greenlets of one thread of the system. A thread that waits says for what, and until
-when. If nobody can go on, time jumps to the first who no longer waits; if there is none, the run is
-stuck.
+when. If all threads wait, time jumps to the next time at which one of them stops waiting. If all
+wait without a limit, the run is stuck.
 """
 
 from __future__ import annotations
@@ -16,14 +16,17 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
+from typing import Any, TypeVar
 
 from greenlet import GreenletExit, getcurrent, greenlet
+
+T = TypeVar("T")
 
 _BEGIN = 1_000.0  # monotonic seconds
 _TICK_S = 1e-6  # each look at the clock takes so long, so that spinning ends
 _WORK_S = 0.001  # what comes between two locks takes so long at most
 _SWITCH = 0.1  # probability that a thread makes way where it could go on
-
+_MOST_SWITCHES = 200_000  # of one run: a hundred times what it needs
 
 _idents = count(1)  # of no two threads, also of two runs: Python's modules keep them
 
@@ -60,12 +63,10 @@ class Thread:
 
     ident: int
     process: Process
-    name: str
     stack: greenlet
     ready: Callable[[], bool] = lambda: True
     until: float = math.inf
     on_end: Callable[[], None] = lambda: None
-    is_over: bool = False
 
 
 class Scheduler:
@@ -76,7 +77,8 @@ class Scheduler:
         self.rng = random.Random(seed)
         self.switches = 0
         self.log: list[str] = []
-        self.masked: dict[str, str] = {}  # what a trace shows in the place of a text
+        self.masked: dict[str, str] = {}  # texts of a trace, by what it shows in their place
+        self._own: dict[object, Any] = {}  # of the virtual modules
         self.violations: list[str] = []
         self._threads: list[Thread] = []
         self._ended: list[Thread] = []  # of processes that were killed; kept so that none goes on
@@ -159,6 +161,8 @@ class Scheduler:
         """Let threads go on until that holds. Raises Violation if they are stuck, or too late."""
         end = self.now + limit_s
         while not until():
+            if self.now > end or self.switches > _MOST_SWITCHES:
+                raise Violation(f"not over after {limit_s:g} s and {self.switches} switches")
             while self._events and self._events[0][0] <= self.now:
                 heapq.heappop(self._events)[2]()
             ready = [
@@ -178,8 +182,6 @@ class Scheduler:
                 first = min(first, self._events[0][0])
             if first == math.inf:
                 raise Violation("everybody waits for ever")
-            if first > end:
-                raise Violation(f"not over after {limit_s:g} s")
             self.now = first
 
     def close(self) -> None:
@@ -201,7 +203,7 @@ class Scheduler:
                 for each in traceback.extract_stack(frame)
                 if "simulator" not in each.filename and "/lib/python" not in each.filename
             ]
-            yield f"{thread.process.name}/{thread.name}: {' < '.join(reversed(own[-3:]))}"
+            yield f"{thread.process.name} waits: {' < '.join(reversed(own[-3:]))}"
 
     @property
     def processes(self) -> list[Process]:
@@ -214,6 +216,13 @@ class Scheduler:
     def current(self) -> Thread | None:
         """The thread that goes on now; None outside of threads."""
         return self._current
+
+    def own(self, kind: Callable[[], T]) -> T:
+        """The run's own object of that kind, made when it is first asked for."""
+        if kind not in self._own:
+            self._own[kind] = kind()
+        found: T = self._own[kind]
+        return found
 
     def tick(self) -> float:
         """The time, after a moment has passed."""
@@ -231,11 +240,10 @@ class Scheduler:
                 function()
             except GreenletExit:
                 return
-            thread.is_over = True
             self._threads.remove(thread)
             thread.on_end()
 
-        thread = Thread(next(_idents), process, "thread", greenlet(run, parent=self._top))
+        thread = Thread(next(_idents), process, greenlet(run, parent=self._top))
         if process.is_alive:
             self._threads.append(thread)
         return thread

@@ -29,8 +29,8 @@ def main(
 ) -> None:
     """Play runs of the real program with simulated threads, time, processes and network.
 
-    Each seed draws one run: who comes when, whose turn it is, what goes wrong. The first one in
-    which a property does not hold is shown, with as few misfortunes as it needs, and ends the
+    A seed draws a run: when processes start, the order of threads, and disturbances. The first run
+    in which a property does not hold is shown, with as few disturbances as it needs, and ends the
     command with exit code 1. The same seed shows it again: --world WORLD --from SEED --seeds 1
     """
     for got, known in ((world, WORLDS), (fault, FAULTS)):
@@ -62,5 +62,5 @@ def _show(played: Played) -> None:
     typer.echo("\n".join(played.trace))
     typer.echo(
         f"seed {played.seed}: {played.lasted_s:.1f} s, {played.switches} switches, trace "
-        f"{played.digest}; what went wrong: {'; '.join(map(str, played.misfortunes)) or 'nothing'}"
+        f"{played.digest}; disturbances: {'; '.join(map(str, played.disturbances)) or 'none'}"
     )

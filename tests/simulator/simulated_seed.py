@@ -1,4 +1,4 @@
-"""Plays seeds of a world, and looks for the misfortunes that a failure needs."""
+"""Plays seeds of a world, and looks for the disturbances that a failure needs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 
-from tests.simulator.misfortunes import Misfortune, carry_out, draw
+from tests.simulator.disturbances import Disturbance, carry_out, draw
 from tests.simulator.scheduler import Scheduler, Violation, simulated
 from tests.simulator.substitution import forget
 from tests.simulator.worlds import WORLDS
@@ -24,7 +24,7 @@ class Played:
     """The run of a seed."""
 
     seed: int
-    misfortunes: Sequence[Misfortune]
+    disturbances: Sequence[Disturbance]
     violations: Sequence[str]  # none: all holds
     trace: Sequence[str]
     switches: int  # between threads
@@ -36,11 +36,11 @@ class Played:
         return hashlib.sha256("\n".join(self.trace).encode()).hexdigest()[:12]
 
 
-def play(world: str, seed: int, misfortunes: Sequence[Misfortune] | None = None) -> Played:
-    """The run of a seed, with its own misfortunes by default."""
+def play(world: str, seed: int, disturbances: Sequence[Disturbance] | None = None) -> Played:
+    """The run of a seed, with its own disturbances by default."""
     make = WORLDS[world]
-    own = draw(seed, make.misfortunes, make.misfortunes_s)
-    going_wrong = own if misfortunes is None else misfortunes
+    if disturbances is None:
+        disturbances = draw(seed, make.disturbances, make.disturbances_s)
     run, its = Scheduler(seed), None
     began = run.now
     log.handlers[:], log.propagate = [_Trace(run)], False
@@ -49,7 +49,7 @@ def play(world: str, seed: int, misfortunes: Sequence[Misfortune] | None = None)
     with simulated(run), redirect_stdout(_Lines(run)), redirect_stderr(_Lines(run)):
         try:
             its = make(run)
-            carry_out(run, going_wrong, its.targets)
+            carry_out(run, disturbances, its.targets)
             run.run(until=its.is_over, limit_s=its.limit_s)
             its.check()
         except Violation as error:
@@ -63,16 +63,16 @@ def play(world: str, seed: int, misfortunes: Sequence[Misfortune] | None = None)
     forget()
     gc.collect()
     return Played(
-        seed, going_wrong, tuple(run.violations), tuple(run.log), run.switches, run.now - began
+        seed, disturbances, tuple(run.violations), tuple(run.log), run.switches, run.now - began
     )
 
 
 def shrunk(world: str, failed: Played) -> Played:
-    """A run of the same seed that fails too, of whose misfortunes none can be left out."""
+    """A run of the same seed that fails too, of whose disturbances none can be left out."""
     while True:
         fewer = (
-            play(world, failed.seed, [*failed.misfortunes[:at], *failed.misfortunes[at + 1 :]])
-            for at in range(len(failed.misfortunes))
+            play(world, failed.seed, [*failed.disturbances[:at], *failed.disturbances[at + 1 :]])
+            for at in range(len(failed.disturbances))
         )
         smaller = next((each for each in fewer if each.violations), None)
         if smaller is None:

@@ -71,5 +71,3 @@ def forget() -> None:
     threading._shutdown_locks.clear()
     pools: Any = sys.modules["concurrent.futures.thread"]
     pools._threads_queues.clear()
-    virtual_sockets.close_all()
-    virtual_files.unlock_all()

@@ -48,35 +48,33 @@ def sqlite_module() -> ModuleType:
     return like(sqlite3, connect=_connect)
 
 
-_locks: dict[tuple[int, int], Process] = {}  # who has locked a file, by its device and inode
+class _Locks(dict[tuple[int, int], Process]):
+    """The processes that have locked files, by a file's device and inode."""
 
 
 def _flock(file: Any, operation: int) -> None:
-    """Each process has a lock of its own, which it loses when it ends."""
+    """As Python's, but a lock is a process's, which loses it when it ends."""
     here = scheduler().current
     assert here is not None, "a thread locks a file"
+    locks = scheduler().own(_Locks)
     facts = os.fstat(file if isinstance(file, int) else file.fileno())
     key = facts.st_dev, facts.st_ino
     if operation & fcntl.LOCK_UN:
-        _locks.pop(key, None)
+        if locks.get(key) is here.process:
+            del locks[key]
         return
 
     def is_free() -> bool:
-        holder = _locks.get(key)
+        holder = locks.get(key)
         return holder is None or not holder.is_alive
 
     if not is_free():
         if operation & fcntl.LOCK_NB:
             raise BlockingIOError(errno.EWOULDBLOCK, "another process has locked it")
         scheduler().wait(is_free)
-    _locks[key] = here.process
+    locks[key] = here.process
 
 
 def fcntl_module() -> ModuleType:
     """`fcntl`, with flock alone."""
     return like(fcntl, flock=_flock)
-
-
-def unlock_all() -> None:
-    """Forget what a run has locked."""
-    _locks.clear()

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import grpc
 
-from tests.simulator.scheduler import Process, Scheduler
+from tests.simulator.scheduler import Process
 from tests.simulator.virtual_threads import scheduler
 
 Metadata = Sequence[tuple[str, str | bytes]]
@@ -38,11 +37,12 @@ class Serves(Protocol):
 class Network:
     """Servers by their addresses, and the calls that are under way."""
 
-    def __init__(self, run: Scheduler) -> None:
+    def __init__(self) -> None:
         self.servers: dict[str, Serves] = {}
         self.calls: list[Call] = []
-        self._run = run
+        self._run = scheduler()
         self._port = _FIRST_PORT
+        self._known: set[Process] = set()  # whose calls break when they end
 
     def delay_s(self) -> float:
         """How long the next message takes."""
@@ -60,12 +60,18 @@ class Network:
         self.servers[f"{host}:{port}"] = server
         return int(port)
 
+    def take_in(self, process: Process) -> None:
+        """From now on break its calls when it ends."""
+        if process not in self._known:
+            self._known.add(process)
+            process.at_end.append(lambda: self._cut_all(process))
+
     def cut(self, call: Call, why: str = "the connection broke") -> None:
         """Break a call: both ends hear of it soon."""
         for tell in (call.end_at_server, lambda: call.end_at_client(UNAVAILABLE, why)):
             self._run.after(self.delay_s(), tell)
 
-    def cut_all(self, process: Process) -> None:
+    def _cut_all(self, process: Process) -> None:
         """Break the calls of a process that has ended; its ports are free."""
         self.servers = {
             address: each for address, each in self.servers.items() if each.process is not process
@@ -75,36 +81,17 @@ class Network:
                 self.cut(call)
 
 
-_networks: dict[Scheduler, Network] = {}
-
-
 def network() -> Network:
     """That of the run that is simulated now."""
-    now = scheduler()
-    if now not in _networks:
-        _networks.clear()
-        _networks[now] = Network(now)
-    return _networks[now]
+    return scheduler().own(Network)
 
 
 def here() -> Process:
     """The present process, whose calls break when it ends."""
     now = scheduler()
     assert now.current is not None, "a thread calls"
-    process, its = now.current.process, network()
-    if not any(getattr(each, "is_of_network", False) for each in process.at_end):
-        process.at_end.append(_Cut(its, process))
-    return process
-
-
-@dataclass
-class _Cut:
-    network: Network
-    process: Process
-    is_of_network = True
-
-    def __call__(self) -> None:
-        self.network.cut_all(self.process)
+    network().take_in(now.current.process)
+    return now.current.process
 
 
 class _Queue:
@@ -117,9 +104,7 @@ class _Queue:
 
     def put(self, message: bytes | None) -> None:
         """It arrives behind those that are on their way."""
-        now = scheduler()
-        self._arrives_at = max(self._arrives_at, now.now + network().delay_s())
-        now.after(self._arrives_at - now.now, lambda: self._arrive(message))
+        self.then(lambda: self._arrive(message))
 
     def then(self, event: Callable[[], object]) -> None:
         """Let something happen behind the messages that are on their way."""

@@ -17,7 +17,7 @@ from tests.simulator.virtual_threads import like, scheduler
 Main = Callable[[], object]
 
 mains: dict[str, Main] = {}
-"""What a simulated process carries out, by the name of its module."""
+"""The functions that simulated processes carry out, by the names of their modules."""
 
 
 class Popen(subprocess.Popen[bytes]):
@@ -107,7 +107,11 @@ class PerProcess:
     def _mine(self) -> object:
         now = running()
         process = now.current.process if now and now.current else None
-        return self._outside if process is None else process.state.setdefault(self, self._make())
+        if process is None:
+            return self._outside
+        if self not in process.state:
+            process.state[self] = self._make()
+        return process.state[self]
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._mine(), name)

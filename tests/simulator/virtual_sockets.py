@@ -8,7 +8,7 @@ import socket
 from types import ModuleType
 from typing import Any, Self
 
-from tests.simulator.scheduler import Process, running
+from tests.simulator.scheduler import Process
 from tests.simulator.virtual_threads import like, scheduler
 
 _FIRST_DESCRIPTOR = 1_000_000
@@ -45,12 +45,9 @@ class _Descriptors(dict[int, _End]):
         return self._next
 
 
-_descriptors = _Descriptors()
-
-
-def close_all() -> None:
-    """Close what a run has left open."""
-    _descriptors.clear()
+def _open() -> _Descriptors:
+    """Those of the run that is simulated now."""
+    return scheduler().own(_Descriptors)
 
 
 class Socket(socket.socket):
@@ -60,7 +57,7 @@ class Socket(socket.socket):
         if fileno is None:
             raise OSError(f"a simulated run has no network of sockets: {args}")
         self._fileno = fileno
-        self._end = _descriptors[fileno]
+        self._end = _open()[fileno]
         self._timeout: float | None = None
 
     def fileno(self) -> int:
@@ -94,13 +91,10 @@ class Socket(socket.socket):
 
     def close(self) -> None:
         if self._fileno >= 0:
-            now = running()
-            is_ours = (
-                now is None or now.current is None or self._end.owner in (None, now.current.process)
-            )
-            if is_ours:  # a child has it else
+            current = scheduler().current
+            if current is None or self._end.owner in (None, current.process):  # else a child has it
                 self._end.is_shut = True
-                _descriptors.pop(self._fileno, None)
+                _open().pop(self._fileno, None)
             self._fileno = -1
 
     def _wait(self) -> None:
@@ -129,7 +123,7 @@ class Socket(socket.socket):
 def _socketpair(*_: object) -> tuple[Socket, Socket]:
     one, other = _End(), _End()
     one.other, other.other = other, one
-    return Socket(fileno=_descriptors.add(one)), Socket(fileno=_descriptors.add(other))
+    return Socket(fileno=_open().add(one)), Socket(fileno=_open().add(other))
 
 
 def _no_connection(*_: object, **__: object) -> socket.socket:
@@ -153,7 +147,7 @@ def hand_over(descriptor: int, parent: Process | None, child: Process) -> None:
 
     Each is shut when its process ends.
     """
-    end = _descriptors[descriptor]
+    end = _open()[descriptor]
     end.owner = child
     child.at_end.append(end.shut)
     if parent is not None:
@@ -188,7 +182,7 @@ class Poll:
     def _found(self) -> list[tuple[int, int]]:
         found = []
         for number, events in self._watched.items():
-            end = _descriptors.get(number)
+            end = _open().get(number)
             if end is None:
                 found.append((number, select.POLLNVAL))
             elif end.other.is_shut or end.is_shut:

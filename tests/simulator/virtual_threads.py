@@ -39,13 +39,13 @@ def like(module: ModuleType, **own: object) -> ModuleType:
 
 
 class Lock:
-    """A lock, as of `_thread`. Each process has its own: modules of Python's keep some."""
+    """A lock, as of `_thread`. Each process has its own, also where a module keeps it."""
 
     def __init__(self) -> None:
         self._held_in: set[Process | None] = set()
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
-        """Whether it is ours now."""
+        """Take it. Returns whether that worked."""
         now, here = running(), _here()
         if now is not None and blocking:
             now.make_way()

@@ -14,10 +14,10 @@ from tests.simulator.worlds.hub_world import HubWorld
 class World(Protocol):
     """Who takes part in a run, and what has to hold."""
 
-    misfortunes: ClassVar[Sequence[str]]
+    disturbances: ClassVar[Sequence[str]]
     """Their kinds, a more likely one several times."""
 
-    misfortunes_s: ClassVar[float]
+    disturbances_s: ClassVar[float]
     """Virtual seconds in which things go wrong."""
 
     limit_s: ClassVar[float]
@@ -27,7 +27,7 @@ class World(Protocol):
         """Let everybody begin."""
 
     def targets(self) -> Sequence[Process]:
-        """The processes that misfortunes may hit now."""
+        """The processes that disturbances may hit now."""
 
     def is_over(self) -> bool:
         """Whether all has happened that was to happen."""

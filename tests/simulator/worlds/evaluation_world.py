@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
@@ -25,6 +25,7 @@ from reglue_bench.runs.observer import NullObserver
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.toys import corridor_plan, play, rows
 from tests.simulator.scheduler import Process, Scheduler, Violation, simulated
+from tests.simulator.worlds.restarting import keep_starting
 
 _ADDRESS, _TOKEN = "127.0.0.1:4096", "t" * 32
 _HOW: dict[str, Any] = {
@@ -35,7 +36,6 @@ _HOW: dict[str, Any] = {
 }
 _EPISODES = 8  # of each task
 _THINKS_S = 0.1
-_PAUSE_S = (0.1, 2.0)  # before what has ended is started again
 
 
 def _plan() -> Plan:
@@ -49,9 +49,7 @@ def _wanted() -> list[tuple[Any, ...]]:
 
     def evaluate() -> None:
         with tempfile.TemporaryDirectory() as folder:
-            found.extend(
-                rows(play(Path(folder) / "run", corridor_plan(num_episodes=_EPISODES), Seeded()))
-            )
+            found.extend(rows(play(Path(folder) / "run", _plan(), Seeded())))
 
     with simulated(Scheduler(0)) as run:
         run.run(until=run.process("evaluation", evaluate).has_ended, limit_s=60.0)
@@ -61,12 +59,12 @@ def _wanted() -> list[tuple[Any, ...]]:
 class EvaluationWorld:
     """The rows are those of an undisturbed run, and what was committed stays.
 
-    The evaluation may be killed and is resumed; the agent, which may be stopped and cut off, stays,
-    as who leaves has lost. A session outlasts every stop.
+    The evaluation is killed, stopped, and resumed. The agent is cut off and stays: one that leaves
+    would lose its episodes. Its session outlasts every stop.
     """
 
-    misfortunes: ClassVar[Sequence[str]] = ("kill", "kill", "stop", "cut")
-    misfortunes_s: ClassVar[float] = 8.0
+    disturbances: ClassVar[Sequence[str]] = ("kill", "kill", "stop", "cut")
+    disturbances_s: ClassVar[float] = 8.0
     limit_s: ClassVar[float] = 120.0
 
     def __init__(self, run: Scheduler) -> None:
@@ -75,14 +73,13 @@ class EvaluationWorld:
         run.masked["FOLDER"] = str(self._folder)
         self._committed: set[object] = set()
         self._rows: list[tuple[Any, ...]] | None = None
-        self._bench: Process | None = None
         self._wanted = _wanted()
-        self._keep("evaluation", self._evaluate, self._look)
-        self._keep("agent", _play_agent)
+        keep_starting(run, "evaluation", self._evaluate, until=self.is_over, at_end=self._look)
+        keep_starting(run, "agent", _play_agent, until=self.is_over)
 
     def targets(self) -> Sequence[Process]:
         """The evaluation."""
-        return [] if self._bench is None else [self._bench]
+        return [each for each in self._run.processes if each.name == "evaluation"]
 
     def is_over(self) -> bool:
         """Whether it is complete."""
@@ -97,22 +94,6 @@ class EvaluationWorld:
         """Remove its folder."""
         shutil.rmtree(self._folder)
 
-    def _keep(
-        self, name: str, main: Callable[[], object], at_end: Callable[[], object] = lambda: None
-    ) -> None:
-        rng = self._run.rng
-
-        def keep() -> None:
-            while not self.is_over():
-                process = self._run.process(name, main)
-                if name == "evaluation":
-                    self._bench = process
-                self._run.wait(process.has_ended)
-                at_end()
-                time.sleep(rng.uniform(*_PAUSE_S))
-
-        self._run.process(f"{name}'s shell", keep)
-
     def _evaluate(self) -> None:
         folder = self._folder / "run"
         try:
@@ -122,13 +103,13 @@ class EvaluationWorld:
             raise
         except RunBusy:
             raise
-        except UsageError:  # there is none: it was killed before it had begun one
+        except UsageError:  # no run yet: it was killed before it had begun one
             result = play(folder, _plan(), "wait", **_HOW)
         if result.complete:
             self._rows = rows(result)
 
     def _look(self) -> None:
-        """Raise Violation if a row that was there is there no more."""
+        """Note a violation if a row that was committed is missing."""
         folder = self._folder / "run"
         if not (folder / LEDGER).exists():
             return

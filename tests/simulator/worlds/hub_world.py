@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Sequence
 from typing import ClassVar
 
 import reglue
@@ -15,13 +15,13 @@ from reglue.environments.slot_worlds import Worlds
 from reglue.examples.random_agent import RandomAgent
 from tests.simulator.scheduler import Process, Scheduler, Violation
 from tests.simulator.virtual_processes import mains
+from tests.simulator.worlds.restarting import keep_starting
 from tests.worlds import Corridor
 
 _ADDRESS = "127.0.0.1:4096"
 _TOKENS = {"agent": "a" * 32, "environment": "b" * 32, "experiment": "c" * 32}
 _HORIZON, _EPISODES = 5, 3
 _STARTS_S = 6.0  # the time in which peers start
-_PAUSE_S = (0.1, 2.0)  # before one that has ended is started again
 
 mains["glue_server.peers.run_process"] = run_process.main
 
@@ -32,8 +32,8 @@ class HubWorld:
     Peers that have ended are started again, as their people would. The hub itself stays.
     """
 
-    misfortunes: ClassVar[Sequence[str]] = ("stop", "stop", "kill", "cut")
-    misfortunes_s: ClassVar[float] = 8.0
+    disturbances: ClassVar[Sequence[str]] = ("stop", "stop", "kill", "cut")
+    disturbances_s: ClassVar[float] = 8.0
     limit_s: ClassVar[float] = 50.0
     """A process is stopped for 8 s at most. A run that is useless then is ended after 30 s: the
     longest way to the next one."""
@@ -41,16 +41,17 @@ class HubWorld:
     def __init__(self, run: Scheduler) -> None:
         self._run = run
         self._steps: list[int] | None = None  # of each episode, once the program is over
-        self._peers: dict[str, Process] = {}
         run.process("hub", _serve)
-        self._keep("agent", _play_agent)
-        self._keep("environment", _play_environment)
-        self._keep("experiment", self._play_program)
+        for role, play in (
+            ("agent", _play_agent),
+            ("environment", _play_environment),
+            ("experiment", self._play_program),
+        ):
+            keep_starting(run, role, play, until=self.is_over, first_within_s=_STARTS_S)
 
     def targets(self) -> Sequence[Process]:
         """Runs and peers."""
-        runs = [each for each in self._run.processes if each.name == "run_process"]
-        return [*runs, *self._peers.values()]
+        return [each for each in self._run.processes if each.name in ("run_process", *_TOKENS)]
 
     def is_over(self) -> bool:
         """Whether the program has been played."""
@@ -63,19 +64,6 @@ class HubWorld:
 
     def close(self) -> None:
         """There is nothing on the disk."""
-
-    def _keep(self, role: str, play: Callable[[], None]) -> None:
-        """Start a peer, and again when it has ended."""
-        rng = self._run.rng
-
-        def keep() -> None:
-            time.sleep(rng.uniform(0.0, _STARTS_S))
-            while not self.is_over():
-                peer = self._peers[role] = self._run.process(role, play)
-                self._run.wait(peer.has_ended)
-                time.sleep(rng.uniform(*_PAUSE_S))
-
-        self._run.process(f"{role}'s shell", keep)
 
     def _play_program(self) -> None:
         with reglue.Experiment(
@@ -100,8 +88,7 @@ def _serve() -> None:
     )
     begin = RunProcesses(settings, host="127.0.0.1", public_host="", ports=None)
     with GatewayServer(_ADDRESS, tokens=_TOKENS, begin=begin, most=begin.most):
-        while True:
-            time.sleep(3600)
+        threading.Event().wait()
 
 
 def _play_agent() -> None:

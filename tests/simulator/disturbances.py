@@ -1,4 +1,4 @@
-"""What goes wrong in a run: drawn before it begins, so that a part of it can be left out."""
+"""Disturbances of a run, drawn before it begins, so that some of them can be left out."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Misfortune:
-    """One thing that goes wrong."""
+class Disturbance:
+    """A process that is stopped or killed, or a connection that is cut."""
 
     at_s: float
     kind: str
-    whom: float  # in [0, 1): its place among all that it may hit then
+    place: float  # in [0, 1): which one of those that it may hit is hit
     for_s: float
 
     def __str__(self) -> str:
@@ -31,11 +31,11 @@ class Misfortune:
         return f"{self.kind} at {self.at_s:.3f} s{lasts}"
 
 
-def draw(seed: int, kinds: Sequence[str], within_s: float) -> list[Misfortune]:
+def draw(seed: int, kinds: Sequence[str], within_s: float) -> list[Disturbance]:
     """Those of a seed, in their order, of these kinds and in the first `within_s` seconds."""
-    rng = random.Random(f"misfortunes of {seed}")
+    rng = random.Random(f"disturbances of {seed}")
     drawn = [
-        Misfortune(
+        Disturbance(
             rng.uniform(0.0, within_s), rng.choice(kinds), rng.random(), rng.uniform(*_FOR_S)
         )
         for _ in range(rng.randint(0, _MOST))
@@ -44,11 +44,11 @@ def draw(seed: int, kinds: Sequence[str], within_s: float) -> list[Misfortune]:
 
 
 def carry_out(
-    run: Scheduler, misfortunes: Sequence[Misfortune], targets: Callable[[], Sequence[Process]]
+    run: Scheduler, disturbances: Sequence[Disturbance], targets: Callable[[], Sequence[Process]]
 ) -> None:
     """Let them happen to `targets`, each at its time, in the middle of whatever goes on."""
 
-    def happen(each: Misfortune) -> None:
+    def happen(each: Disturbance) -> None:
         match each.kind:
             case "cut" if calls := network().calls:
                 call = _one(calls, each)
@@ -57,17 +57,17 @@ def carry_out(
             case "stop" | "kill" if alive := [p for p in targets() if p.is_alive]:
                 _hit(run, _one(alive, each), each)
 
-    for each in misfortunes:
+    for each in disturbances:
         run.after(each.at_s, partial(happen, each))
 
 
-def _hit(run: Scheduler, process: Process, misfortune: Misfortune) -> None:
-    if misfortune.kind == "kill":
+def _hit(run: Scheduler, process: Process, disturbance: Disturbance) -> None:
+    if disturbance.kind == "kill":
         run.end_process(process, -9)
     elif not process.is_stopped:
         run.stop(process)
-        run.after(misfortune.for_s, lambda: run.go_on(process))
+        run.after(disturbance.for_s, lambda: run.go_on(process))
 
 
-def _one(all_: Sequence[T], misfortune: Misfortune) -> T:
-    return all_[int(misfortune.whom * len(all_))]
+def _one(all_: Sequence[T], disturbance: Disturbance) -> T:
+    return all_[int(disturbance.place * len(all_))]
