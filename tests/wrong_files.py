@@ -2,7 +2,8 @@
 
 A block of a page is a change of the file, `-` what goes and `+` what comes (at the end, if nothing
 goes), and what is said of it. `python -m tests.wrong_files` writes all messages anew: to add a
-mistake, write its change there first. It writes the page of wrong uses of the commands, too.
+mistake, write its change there first. It writes the pages of the commands, too: wrong uses, and
+sessions.
 """
 
 from __future__ import annotations
@@ -87,4 +88,5 @@ class WrongFiles:
 if __name__ == "__main__":
     for module in MODULES:
         importlib.import_module(module).WRONG.rewrite()
-    importlib.import_module("tests.reglue_bench.cli.test_wrong_uses").rewrite()
+    for page in ("test_wrong_uses", "test_sessions"):
+        importlib.import_module(f"tests.reglue_bench.cli.{page}").rewrite()

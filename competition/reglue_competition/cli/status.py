@@ -121,8 +121,9 @@ def status(folder: Folder, json: AsJson = False) -> None:
     for name, of in voids.items():
         for number, why in _numbered(of).items():
             say(f"{name}: benchmark {number} is void: {why}")
-    for why in filter(None, refused.values()):
-        say(why)
+    for name, reason in refused.items():
+        if reason is not None:
+            say(f"{name}: not opened: {reason}")
     for name, begin in begins.items():
         if begin is not None:
             say(f"{name}: the next round begins at {begin:%Y-%m-%d %H:%M:%S} UTC")

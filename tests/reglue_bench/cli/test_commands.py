@@ -21,11 +21,10 @@ from reglue_bench.results.result import read_result
 from reglue_bench.results.scores import PerformanceScore
 from reglue_bench.run_folder import LEDGER, WORKER_LOG
 from reglue_bench.runs.ledger import Ledger
-from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.benching import commanded
 from tests.reglue_bench.conftest import Say
 from tests.reglue_bench.made_results import make_result
-from tests.reglue_bench.toys import AGENTS, Interrupts, corridor_plan, play
+from tests.reglue_bench.toys import AGENTS, Interrupts
 
 pytestmark = pytest.mark.slow
 
@@ -164,21 +163,6 @@ def test_nothing_is_left_running_after_a_run(tmp_path: Path) -> None:
         assert not command.left_behind()
 
 
-def test_benchmarks_are_listed_with_their_procedures(say: Say) -> None:
-    done = say("benchmarks")
-    assert done.returncode == 0
-    known = ("MT10", "ML45", "MT1:<task>", "gridworld", "online", "judged while it learns")
-    for word in known:
-        assert word in done.stdout
-
-
-def test_an_online_benchmark_is_listed_with_what_its_agents_see(say: Say) -> None:
-    done = say("benchmarks", "online:mountain-car")
-    assert done.returncode == 0, done.stderr
-    assert "observation" in done.stdout
-    assert "0 to 2" in done.stdout
-
-
 ONLINE = [
     "online:tests.worlds:Corridor",
     *("--environment-arg", 'solved={"walk": [0]}', "--workers", "0"),
@@ -226,11 +210,6 @@ def test_a_program_reads_one_json_document(say: Say, tmp_path: Path) -> None:
     short = ["--runs", "1", "--episodes", "2", "--out", str(tmp_path / "run")]
     played = say("bench", *ONLINE, *LEARNER, "--json", *short)
     assert json.loads(played.stdout) == json.loads((tmp_path / "run/result.json").read_text())
-    about = json.loads(say("benchmarks", "MT1:reach-v3", "--json").stdout)
-    assert about["variants"] == {"reach-v3": 50}
-    known = json.loads(say("benchmarks", "--json").stdout)
-    assert known["benchmarks"]["ML10"] == "meta-learning"
-    assert "gymnasium:<id>" in known["environments"]
 
 
 PRINTS = """
@@ -320,14 +299,6 @@ def test_every_command_says_its_exit_codes(say: Say, command: str) -> None:
     assert re.search(r"exit codes: ?0", " ".join(say(command, "--help").stdout.split()), re.I)
 
 
-def test_one_benchmark_is_listed_with_its_tasks(say: Say) -> None:
-    done = say("benchmarks", "ML10")
-    assert "lever-pull-v3" in done.stdout
-    assert "train, 10 tasks" in done.stdout
-    assert "train, 1 task " in say("benchmarks", "ML1:reach-v3").stdout
-    assert "what an agent sees and does" in done.stdout
-
-
 def test_try_says_that_an_agent_is_ready(say: Say) -> None:
     done = say("try", "MT1:reach-v3", *EXPERT, "--workers", "1")
     assert done.returncode == 0, done.stdout
@@ -361,15 +332,6 @@ def test_try_plays_a_meta_learner_through_a_wave(say: Say) -> None:
     done = say("try", *words)
     assert done.returncode == 0, done.stdout
     assert "played 6 short episodes in 1 wave, 2 at once" in done.stdout
-
-
-def test_report_draws_runs_and_names_the_page(say: Say, tmp_path: Path) -> None:
-    for name in ("first", "second"):
-        play(tmp_path / name, corridor_plan(), Seeded())
-    done = say("report", "first", "second", "--out", "both.html", folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == "both.html"
-    assert "second" in (tmp_path / "both.html").read_text()
 
 
 def test_a_run_that_is_named_twice_is_drawn_once(say: Say, tmp_path: Path) -> None:

@@ -7,24 +7,18 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-import os
-import shlex
 import shutil
-import signal
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from unittest import mock
 
 import pytest
 
-from reglue.__main__ import main
 from reglue_bench.run_folder import LEDGER
 from tests.reglue import join_processes
 from tests.reglue_bench import bakeoffs
 from tests.reglue_bench.agents import Seeded
+from tests.reglue_bench.cli.commands import command
 from tests.reglue_bench.toys import corridor_plan, play
 
 PAGE = Path(__file__).with_name("wrong_uses.txt")
@@ -45,7 +39,7 @@ def a_run(folder: Path) -> None:
 
 def a_recorded_run(folder: Path) -> None:
     asked = "online:gridworld --agent random --runs 1 --episodes 2 --episode-limit 20 --workers 0"
-    run(f"reglue bench {asked} --record --out run", folder)
+    command(f"reglue bench {asked} --record --out run", folder)
 
 
 def no_run(folder: Path) -> None:
@@ -85,13 +79,13 @@ def bakeoff_files(folder: Path) -> None:
 
 
 def a_competition(folder: Path) -> None:
-    run("reglue competition init my-comp --title Treasures", folder)
-    run("reglue competition team add my-comp 'Team A'", folder)
+    command("reglue competition init my-comp --title Treasures", folder)
+    command("reglue competition team add my-comp 'Team A'", folder)
 
 
 def a_competition_with_an_open_phase(folder: Path) -> None:
     a_competition(folder)
-    run("reglue competition open my-comp practice", folder)
+    command("reglue competition open my-comp practice", folder)
 
 
 FOLDERS: dict[str, Callable[[Path], None]] = {
@@ -114,9 +108,6 @@ FOLDERS: dict[str, Callable[[Path], None]] = {
 """The files that are there when a command runs, by its heading on the page."""
 
 
-CACHE = "REGLUE_CACHE_DIR"
-
-
 def wrong_uses() -> dict[tuple[str, str], str]:
     """The page: what a command says, by what is there and the command."""
     uses, there = {}, ""
@@ -127,26 +118,6 @@ def wrong_uses() -> dict[tuple[str, str], str]:
         else:
             uses[there, first.removeprefix("$ ")] = message
     return uses
-
-
-def run(command: str, folder: Path) -> tuple[int, str]:
-    """The exit code of a command in `folder`, and what it says on stderr, of paths in `folder`."""
-    stderr, before = io.StringIO(), signal.getsignal(signal.SIGTERM)
-    with (
-        contextlib.chdir(folder),
-        mock.patch.dict(os.environ),
-        contextlib.redirect_stdout(io.StringIO()),
-        contextlib.redirect_stderr(stderr),
-    ):
-        for name in {each for each in os.environ if each.startswith("REGLUE_")} - {CACHE}:
-            del os.environ[name]
-        try:
-            code = main(shlex.split(command)[1:])
-        except SystemExit as left:
-            code = int(str(left.code))
-        finally:
-            signal.signal(signal.SIGTERM, before)
-    return code, stderr.getvalue().replace(f"{folder}/", "")
 
 
 def entries(folder: Path) -> dict[Path, bytes]:
@@ -161,27 +132,27 @@ def entries(folder: Path) -> dict[Path, bytes]:
     }
 
 
-@pytest.mark.parametrize(("there", "command"), wrong_uses())
+@pytest.mark.parametrize(("there", "words"), wrong_uses())
 def test_a_wrong_use_leaves_with_2_says_why_and_changes_nothing(
-    tmp_path: Path, there: str, command: str
+    tmp_path: Path, there: str, words: str
 ) -> None:
     FOLDERS[there](tmp_path)
     before = entries(tmp_path)
-    code, stderr = run(command, tmp_path)
-    assert (code, stderr) == (2, wrong_uses()[there, command] + "\n")
-    assert len(stderr.splitlines()) == 1
+    said = command(words, tmp_path)
+    assert (said.code, said.stderr) == (2, wrong_uses()[there, words] + "\n")
+    assert len(said.stderr.splitlines()) == 1
     assert entries(tmp_path) == before
 
 
 def rewrite() -> None:
     """Write the page with what the commands say now."""
     blocks, before = [], ""
-    for there, command in wrong_uses():
+    for there, words in wrong_uses():
         if there != before:
             blocks.append(f"# {there}")
         folder = Path(tempfile.mkdtemp())
         FOLDERS[there](folder)
-        blocks.append(f"$ {command}\n{run(command, folder)[1].strip()}")
+        blocks.append(f"$ {words}\n{command(words, folder).stderr.strip()}")
         shutil.rmtree(folder)
         before = there
     PAGE.write_text("\n\n".join(blocks) + "\n", "utf-8")

@@ -82,7 +82,3 @@ def test_a_starter_kit_is_written_for_teams(folder: Path, say: Say, tmp_path: Pa
     done = say("competition", "kit", str(folder), str(tmp_path / "kit"))
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "kit/README.md").read_text().startswith("# Treasures: starter kit\n")
-
-
-def test_a_database_that_is_up_to_date_is_migrated_at_any_time(folder: Path, say: Say) -> None:
-    assert say("competition", "migrate", str(folder)).stdout == "the database is up to date\n"

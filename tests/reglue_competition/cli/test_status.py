@@ -45,16 +45,6 @@ def played(folder: Path, say: Say) -> tuple[str, str]:
     return done.id, waits.id
 
 
-def test_status_shows_phases_and_queue(folder: Path, say: Say, played: tuple[str, str]) -> None:
-    told = json.loads(say("competition", "status", str(folder), "--json").stdout)
-    assert told["open"] == ["practice"]
-    assert told["phases"][0]["submissions"] == {"finished": 1, "waiting": 1}
-    assert [each["id"] for each in told["queue"]] == [played[1]]
-    shown = say("competition", "status", str(folder)).stdout
-    assert "Treasures" in shown
-    assert "planned" in shown
-
-
 def test_status_says_what_broke_and_how_long_submissions_wait(
     folder: Path, say: Say, played: tuple[str, str]
 ) -> None:
@@ -90,14 +80,6 @@ def test_status_says_when_the_next_round_begins(folder: Path, say: Say) -> None:
     assert f"practice: the next round begins at {begins:%Y-%m-%d %H:%M:%S} UTC\n" in shown
 
 
-def test_status_says_why_a_phase_did_not_open(folder: Path, say: Say) -> None:
-    with CompetitionFolder.read(folder).store() as store:
-        store.note("phase not opened", phase="public", why="it was not admitted")
-    assert "it was not admitted" in say("competition", "status", str(folder)).stdout
-    told = json.loads(say("competition", "status", str(folder), "--json").stdout)
-    assert [each["not_opened"] for each in told["phases"]] == [None, "it was not admitted", None]
-
-
 def test_runs_are_shown_by_submission(folder: Path, say: Say, played: tuple[str, str]) -> None:
     words = ["competition", "runs", str(folder), "--team", "=Team A"]
     (told,) = json.loads(say(*words, "--json").stdout)
@@ -121,14 +103,6 @@ def test_an_export_holds_all_but_secrets(
     assert "definition applied" in [event["kind"] for event in told["events"]]
     assert told["definition"]["name"] == "my-comp"
     assert "sha256" not in {key for token in told["tokens"] for key in token}
-
-
-def test_a_table_has_a_row_for_each_run(folder: Path, say: Say, played: tuple[str, str]) -> None:
-    done = say("competition", "export", str(folder), "--csv")
-    first, second = csv.DictReader(io.StringIO(done.stdout))
-    assert (first["id"], first["score"], first["run_status"]) == (played[0], "0.5", "complete")
-    assert (second["id"], second["score"], second["status"]) == (played[1], "", "waiting")
-    assert first["team"] == "'=Team A"  # no spreadsheet takes it for a formula
 
 
 def organised(folder: Path, of: Definition) -> Made:
@@ -230,16 +204,6 @@ def test_a_server_that_runs_is_asked_to_open_a_phase(folder: Path, say: Say) -> 
         assert (store.phases()[0].state, store.phases()[0].open_asked) == ("planned", True)
         assert say("competition", "migrate", str(folder)).returncode == 2
     assert say("competition", "open", str(folder), "practice").stdout == "practice is open\n"
-
-
-def test_the_newest_submissions_are_shown(folder: Path, say: Say, played: tuple[str, str]) -> None:
-    first, second = played
-    words = ("competition", "runs", str(folder), "--last", "1")
-    said = say(*words).stdout
-    assert "the newest 1 of 2" in said
-    assert (first in said, second in said) == (False, True)
-    assert [each["id"] for each in json.loads(say(*words, "--json").stdout)] == [second]
-    assert "the newest" not in say(*words[:3]).stdout
 
 
 def test_events_are_lines_that_a_program_follows(folder: Path, say: Say) -> None:
