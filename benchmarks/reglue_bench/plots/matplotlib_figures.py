@@ -1,8 +1,7 @@
 """Draws figures by Matplotlib: in SVG for the page, at two widths, and in files for a paper.
 
 The same figure gives the same bytes. Texts are not turned into outlines, and have no colour of
-their own: the style sheet of the page sets it. Everything is placed in pixels here, without
-Matplotlib's axes, which would take most of the time.
+their own: the style sheet of the page sets it.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from itertools import groupby
 from math import ceil, nan
 from pathlib import Path
@@ -20,37 +20,44 @@ from xml.etree import ElementTree
 
 import numpy as np
 from matplotlib import style
-from matplotlib.artist import Artist
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch, PathPatch, Polygon
-from matplotlib.path import Path as Outline
-from matplotlib.transforms import Bbox, IdentityTransform
+from matplotlib.font_manager import FontProperties
+from matplotlib.patches import Patch
+from matplotlib.textpath import text_to_path
+from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
 from reglue.errors import UsageError
-from reglue_bench.float_range import FloatArray
-from reglue_bench.plots.axis_scales import FONT, label_of, label_width, scale_of, ticks_of, widest
+from reglue_bench.float_range import FloatArray, unit_of, within
 from reglue_bench.plots.figures import SHADE, Area, Axis, Dots, Line, Mark, Plot, Rows, Squares
 from reglue_bench.results.whole_file import whole_file
-from reglue_bench.statistics import Interval
 
 PAGE, PHONE, PAPER = 860, 340, 560
 """Widths in pixels. On a phone the label of a row stands above it, elsewhere beside it."""
 
+_FONT = 11  # pixels
 _ABOVE = 18  # pixels, of a label above its row
 _STRIPE = "#8c919b14"  # fainter than SHADE
-_TOP, _RIGHT, _BOTTOM = 8, 26, 42  # pixels around the marks; on the left the labels decide
+_TOP, _RIGHT, _BOTTOM = 8, 26, 42  # pixels around the axes; on the left the labels decide
+_CLOUD = 50  # points, of which each may be off by half a pixel
 _APART = 8  # pixels between the points of each of many lines
-_CLOUD = 50  # dots, of which each one may be off by half a pixel
 _STYLE = {
+    "axes.labelpad": 5,
     "font.family": "DejaVu Sans",  # Matplotlib has it: all machines measure texts alike
-    "font.size": FONT,
+    "font.size": _FONT,
+    "axes.labelsize": _FONT,
     "lines.scale_dashes": False,
     "lines.solid_capstyle": "butt",
     "path.simplify": False,
     "pdf.fonttype": 42,  # TrueType, which publishers want
     "svg.fonttype": "none",
     "text.parse_math": False,
+    "xtick.major.size": 0,
+    "xtick.labelsize": _FONT,
+    "xtick.major.pad": 8,
+    "ytick.labelsize": _FONT,
+    "ytick.major.size": 0,
+    "ytick.major.pad": 8,
 }
 
 
@@ -58,11 +65,11 @@ def svg(plot: Plot, width: int) -> str:
     """The element of a figure; that of PAPER has a legend."""
     file, nothing = io.StringIO(), dict.fromkeys(("Creator", "Date"))
     with _styled(f"{plot.id}-{width}"):
-        _Drawing(plot, width).canvas.savefig(file, format="svg", metadata=nothing)
+        _drawn(plot, width).savefig(file, format="svg", metadata=nothing)
     [root] = _tidied(ElementTree.fromstring(file.getvalue()))
     root.attrib |= {"stroke-linejoin": "round", "text-anchor": "middle"}
     if width == PAPER:
-        font = {"font-family": "DejaVu Sans, sans-serif", "font-size": str(FONT)}
+        font = {"font-family": "DejaVu Sans, sans-serif", "font-size": str(_FONT)}
         root.attrib |= {"xmlns": "http://www.w3.org/2000/svg"} | font
     else:
         del root.attrib["width"], root.attrib["height"], root.attrib["version"]
@@ -73,7 +80,7 @@ def pdf(plot: Plot) -> bytes:
     """The file of a figure, with its legend."""
     file, nothing = io.BytesIO(), dict.fromkeys(("Creator", "Producer", "CreationDate"))
     with _styled(plot.id):
-        _Drawing(plot, PAPER).canvas.savefig(file, format="pdf", metadata=nothing)
+        _drawn(plot, PAPER).savefig(file, format="pdf", metadata=nothing)
     return file.getvalue()
 
 
@@ -105,85 +112,37 @@ def _styled(salt: str) -> Iterator[None]:
         yield
 
 
-class _Drawing:
+def _drawn(plot: Plot, width: int) -> Canvas:
     """A figure at one width."""
-
-    def __init__(self, plot: Plot, width: int) -> None:
-        self.figure, figure = plot.figure, plot.figure
-        self.rows = figure.y if isinstance(figure.y, Rows) else Rows((), 0)
-        self.above = _ABOVE if width == PHONE and any(self.rows.labels) else 0
-        height = len(self.rows.labels) * (self.rows.height + self.above) or figure.height
-        self.y = scale_of(figure.y, [mark.y for mark in figure.marks], _BOTTOM, _BOTTOM + height)
-        self.y_ticks = {} if self.above else ticks_of(figure.y, self.y, lambda _label: 2 * FONT)
-        left = max(14, 10 + widest(self.y_ticks.values()) + (0 if self.rows.labels else 18))
-        ends: Interval = left, width - _RIGHT
-        if any(isinstance(mark, Squares) for mark in figure.marks):
-            ends = _whole_columns(figure.x, *ends)
-        self.x = scale_of(figure.x, [mark.x for mark in figure.marks], *ends)
-        self.x_ticks = ticks_of(figure.x, self.x, lambda label: label_width(label) + 14)
-        legend = [(shade, label_of(what, 60)) for shade, what in plot.legend if width == PAPER]
-        columns = max(1, int(width / (30 + widest(what for _, what in legend))))
-        total = _BOTTOM + height + _TOP + 18 * ceil(len(legend) / columns)
-        self.canvas = Canvas(figsize=(width / 72, total / 72), dpi=72)
-        self.canvas.patch.set_visible(False)
-        self._draw_background()
-        self._draw_axes()
-        for mark in figure.marks:
-            is_hidden = isinstance(mark, Line) and mark.optional and not plot.toggled
-            if width != PAPER or not is_hidden:
-                self._draw(mark)
-        if legend:
-            self._draw_legend(legend, columns)
-
-    def _draw_background(self) -> None:
-        x, y = self.x, self.y
-        if self.figure.shaded:
-            self._add(_area(SHADE, x.pixels(self.figure.shaded), [y.first] * 2, [y.last] * 2))
-        for row in range(0, len(self.rows.labels), 2) if self.rows.striped else ():
-            high, low = y.pixels([row - 0.5, row + 0.5])
-            self._add(_area(_STRIPE, [x.first, x.last], [low] * 2, [high] * 2))
-
-    def _draw_axes(self) -> None:
-        x, y = self.x, self.y
-        grid_x, grid_y = list[float](), list[float]()
-        for place, label in zip(x.pixels([*self.x_ticks]), self.x_ticks.values(), strict=True):
-            self._write(place, y.first - 8, label, ha="center", va="top")
-            if self.figure.x.grid:
-                grid_x += [place, place, nan]
-                grid_y += [y.first, y.last, nan]
-        self._write((x.first + x.last) / 2, 4, self.figure.x.label, ha="center", va="bottom")
-        is_row = "row" if self.rows.labels else None
-        for place, label in zip(y.pixels([*self.y_ticks]), self.y_ticks.values(), strict=True):
-            self._write(x.first - 8, place, label, ha="right", va="center", gid=is_row)
-            if not self.rows.labels:
-                grid_x += [x.first, x.last, nan]
-                grid_y += [place, place, nan]
-        for row, label in enumerate(self.rows.labels if self.above else ()):
-            top = y.pixels([row - 0.5])[0]
-            self._write(x.first, top - self.above / 2, label, va="center", gid="row")
-        if isinstance(self.figure.y, Axis):
-            middle, how = (y.first + y.last) / 2, {"rotation": 90, "rotation_mode": "anchor"}
-            self._write(10, middle, self.figure.y.label, ha="center", va="center", **how)
-        if grid_x:
-            self._add(Line2D(grid_x, grid_y, color=SHADE, linewidth=0.8))
-
-    def _draw(self, mark: Mark) -> None:
-        x, y = self.x.pixels(mark.x), self.y.pixels(self._below_labels(mark.y))
-        match mark:
-            case Line():
-                is_outside = bool(((y < self.y.first) | (y > self.y.last)).any())
-                self._add(_line(mark, x, y), clip=is_outside)
-            case Area():
-                low, high = np.split(y, 2)
-                self._add(_area(mark.colour, x, low, high, opacity=0.2), clip=True)
-            case Dots():
-                self._add(_dots(mark, x, y))
-            case Squares():
-                column = (self.x.last - self.x.first) / (self.x.high - self.x.low)
-                self._add(_squares(mark, x, y, column=column, height=self.rows.height - 2))
-
-    def _draw_legend(self, legend: Sequence[tuple[str, str]], columns: int) -> None:
-        self.canvas.legend(
+    figure, marks = plot.figure, plot.figure.marks
+    rows = figure.y if isinstance(figure.y, Rows) else Rows((), 0)
+    above = _ABOVE if width == PHONE and any(rows.labels) else 0
+    height = len(rows.labels) * (rows.height + above) or figure.height
+    legend = [(shade, label_of(what, 60)) for shade, what in plot.legend if width == PAPER]
+    columns = max(1, int(width / (30 + _widest([what for _, what in legend]))))
+    total = _BOTTOM + height + _TOP + 18 * ceil(len(legend) / columns)
+    canvas = Canvas(figsize=(width / 72, total / 72), dpi=72)
+    canvas.patch.set_visible(False)
+    axes = canvas.add_axes((0, 0, 1, 1), frameon=False)
+    units = [1.0, 1.0]
+    if isinstance(figure.y, Axis):
+        units[1] = _scale(axes, "y", figure.y, [mark.y for mark in marks], most=8)
+    else:
+        _label_rows(axes, rows, above)
+    y_labels = axes.yaxis.get_major_formatter().format_ticks(axes.get_yticks().tolist())
+    left = max(14, 10 + _widest(y_labels) + (0 if rows.labels else 18))
+    units[0] = _scale(axes, "x", figure.x, [mark.x for mark in marks], most=int(width / 100))
+    size = (width - left - _RIGHT) / width, height / total
+    axes.set_position((left / width, _BOTTOM / total, *size))
+    if figure.shaded:
+        axes.axvspan(*np.divide(figure.shaded, units[0]), color=SHADE, linewidth=0)
+    for mark in marks:
+        if width != PAPER or plot.toggled or not (isinstance(mark, Line) and mark.optional):
+            x = np.asarray(mark.x, np.float64) / units[0]
+            y = _below_labels(np.asarray(mark.y, np.float64) / units[1], rows, above)
+            _draw(axes, mark, x, y, height=rows.height - 2)
+    if legend:
+        canvas.legend(
             handles=[Patch(color=shade, label=what) for shade, what in legend],
             loc="upper left",
             ncols=columns,
@@ -192,31 +151,115 @@ class _Drawing:
             handleheight=1,
             columnspacing=1.5,
         )
-
-    def _below_labels(self, y: Sequence[float]) -> FloatArray:
-        """The places of marks, in the lower part of their rows if labels take the upper one."""
-        places = np.asarray(y, np.float64)
-        if not self.above:
-            return places
-        share, row = self.rows.height / (self.rows.height + self.above), np.round(places)
-        return row + (1 - share) / 2 + (places - row) * share
-
-    def _write(self, x: float, y: float, text: str, **how: Any) -> None:
-        self.canvas.text(x, y, label_of(text), transform=IdentityTransform(), **how)
-
-    def _add(self, artist: Artist, *, clip: bool = False) -> None:
-        artist.set_transform(IdentityTransform())
-        self.canvas.add_artist(artist)
-        if clip:
-            x, y = self.x, self.y
-            artist.set_clip_box(Bbox([[x.first, y.first], [x.last, y.last]]))
+    return canvas
 
 
-def _line(mark: Line, x: FloatArray, y: FloatArray) -> Artist:
+def _scale(
+    axes: Axes, name: str, axis: Axis, values: Sequence[Sequence[float]], *, most: int
+) -> float:
+    """Set the ends of an axis, as given or as the values need, its label and ticks.
+
+    Returns the unit of its numbers, as the difference of the largest floats is not finite.
+    """
+    ruler = axes.xaxis if name == "x" else axes.yaxis
+    everything = np.concatenate([np.asarray(axis.ends or each, np.float64) for each in values])
+    ends = np.nanmin(everything), np.nanmax(everything)
+    unit = unit_of(ends)
+    low, high = ends[0] / unit, ends[1] / unit
+    room = 0.0 if axis.ends else 0.05 * (high - low)
+    if high - low <= 1e-9 * max(abs(low), abs(high)):
+        room = 0.1 * max(abs(low), abs(high)) or 1.0
+    axes.set(**{f"{name}label": label_of(axis.label), f"{name}lim": (low - room, high + room)})
+    if axis.scale == "log":
+        axes.set(**{f"{name}scale": "log"})
+        ruler.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        ruler.set_minor_locator(NullLocator())
+    elif axis.scale == "rate":
+        ruler.set_ticks(np.linspace(0, 1, 6 if most > 5 else 3))
+    else:
+        ruler.set_major_locator(MaxNLocator(most, steps=[1, 2, 5, 10]))
+    if axis.ticks is not None:
+        every = ceil(len(axis.ticks) / most)
+        ruler.set_ticks([*axis.ticks][::every], [*axis.ticks.values()][::every])
+    elif axis.scale == "rate":
+        ruler.set_major_formatter(lambda place, _: f"{100 * place:.0f} %")
+    else:
+        ruler.set_major_formatter(lambda place, _: _number(within(float(place) * unit)))
+    if axis.grid:
+        _draw_grid(axes, name, ruler.get_majorticklocs())
+    return unit
+
+
+def _draw_grid(axes: Axes, name: str, ticks: FloatArray) -> None:
+    """One line with gaps, which is smaller in a file than Matplotlib's grid."""
+    low, high = axes.get_xlim() if name == "x" else axes.get_ylim()
+    inner = ticks[(ticks >= low) & (ticks <= high)]
+    ends = [
+        np.repeat(inner, 3) + np.tile([0, 0, nan], len(inner)),
+        np.tile([0, 1, nan], len(inner)),
+    ]
+    x, y = ends if name == "x" else ends[::-1]
+    across = axes.get_xaxis_transform() if name == "x" else axes.get_yaxis_transform()
+    axes.plot(x, y, color=SHADE, linewidth=0.8, zorder=0.5, clip_on=False, transform=across)
+
+
+def _label_rows(axes: Axes, rows: Rows, above: int) -> None:
+    """Write the labels of rows `above` their marks, or if that is 0 beside them."""
+    count, labels = len(rows.labels), [label_of(label) for label in rows.labels]
+    axes.set_ylim(count - 0.5, -0.5)
+    axes.set_yticks([] if above else range(count), () if above else labels)
+    for text in axes.get_yticklabels():
+        text.set_gid("row")
+    for row, label in enumerate(labels if above else ()):
+        y = row - 0.5 + above / (rows.height + above) / 2
+        axes.text(0, y, label, transform=axes.get_yaxis_transform(), va="center", gid="row")
+    for row in range(0, count, 2) if rows.striped else ():
+        axes.axhspan(row - 0.5, row + 0.5, color=_STRIPE, linewidth=0)
+
+
+def _below_labels(y: FloatArray, rows: Rows, above: int) -> FloatArray:
+    """The places of marks, in the lower part of their rows if labels take the upper one."""
+    if not above:
+        return y
+    share, row = rows.height / (rows.height + above), np.round(y)
+    return np.asarray(row + (1 - share) / 2 + (y - row) * share, np.float64)
+
+
+def _draw(axes: Axes, mark: Mark, x: FloatArray, y: FloatArray, *, height: float) -> None:
+    match mark:
+        case Line():
+            _draw_line(axes, mark, x, y)
+        case Area():
+            x, low, high = _thinned(np.column_stack([x, *np.split(y, 2)]), axes).T
+            corners = np.append(x, x[::-1]), np.append(high, low[::-1])
+            axes.fill(*corners, color=mark.colour, alpha=0.2, linewidth=0, clip_on=_leaves(axes, y))
+        case Dots(shape="disc"):  # lines without a length and with round ends: small in a file
+            x, y = (np.column_stack([of, of, np.full(len(of), nan)]).ravel() for of in (x, y))
+            how: dict[str, Any] = {"alpha": mark.opacity, "solid_capstyle": "round"}
+            axes.plot(
+                x, y, color=mark.colour, linewidth=mark.size, clip_on=False, zorder=2.1, **how
+            )
+        case Dots():
+            is_ring = mark.shape == "ring"
+            axes.plot(
+                x,
+                y,
+                "o" if is_ring else "D",
+                markersize=mark.size,
+                markerfacecolor="none" if is_ring else mark.colour,
+                markeredgecolor=mark.colour if is_ring else "#f4f2ee",
+                markeredgewidth=2.5 if is_ring else 1.2,
+                clip_on=False,
+                zorder=2.2,
+            )
+        case Squares():
+            _draw_squares(axes, mark, x, y, height=height)
+
+
+def _draw_line(axes: Axes, mark: Line, x: FloatArray, y: FloatArray) -> None:
     if mark.optional:
-        x, y = _thinned(np.column_stack([x, y])).T
-    is_alone = not np.isfinite(x[1:] - x[:-1]).any()
-    return Line2D(
+        x, y = _thinned(np.column_stack([x, y]), axes).T
+    axes.plot(
         x,
         y,
         color=mark.colour,
@@ -224,85 +267,63 @@ def _line(mark: Line, x: FloatArray, y: FloatArray) -> Artist:
         alpha=mark.opacity,
         linestyle=(0, (2, 2)) if mark.dotted else "solid",
         drawstyle="steps-post" if mark.steps else "default",
-        marker="o" if is_alone else None,
+        marker=None if np.isfinite(x[1:] - x[:-1]).any() else "o",  # a point alone has no line
         gid="optional" if mark.optional else None,
+        clip_on=_leaves(axes, y),
     )
 
 
-def _thinned(points: FloatArray) -> FloatArray:
-    """Fewer points of a line with gaps, of which each may be off by half a pixel."""
-    gaps = np.isnan(points[:, 0])
-    lines = np.split(points.round(), np.flatnonzero(gaps) + 1)
-    every = ceil(max(map(len, lines)) * _APART / max(1.0, np.ptp(points[~gaps, 0])))
+def _leaves(axes: Axes, y: FloatArray) -> bool:
+    low, high = sorted(axes.get_ylim())
+    return bool(((y < low) | (y > high)).any())
+
+
+def _thinned(points: FloatArray, axes: Axes) -> FloatArray:
+    """Fewer points of lines with gaps between them, some pixels apart."""
+    lines = np.split(points, np.flatnonzero(np.isnan(points[:, 0])) + 1)
+    every = ceil(max(map(len, lines)) * _APART / axes.bbox.width)
     return np.concatenate([np.append(line[:-1:every], line[-1:], axis=0) for line in lines])
 
 
-def _area(
-    colour: str,
-    x: Sequence[float] | FloatArray,
-    low: Sequence[float] | FloatArray,
-    high: Sequence[float] | FloatArray,
-    opacity: float | None = None,
-) -> Artist:
-    above, below = (_thinned(np.column_stack([x, edge])) for edge in (high, low))
-    corners = np.concatenate([above, below[::-1]])
-    return Polygon(corners, facecolor=colour, alpha=opacity, linewidth=0, zorder=1)
-
-
-def _dots(mark: Dots, x: FloatArray, y: FloatArray) -> Artist:
-    if mark.shape == "disc":  # strokes without a length and with round ends: small in a file
-        points = np.column_stack([x, y])
-        points = points.round() if len(points) > _CLOUD else points
-        ends = np.repeat(points, 2, axis=0)
-        return PathPatch(
-            Outline(ends, [Outline.MOVETO, Outline.LINETO] * len(x)),
-            fill=False,
-            edgecolor=mark.colour,
-            linewidth=mark.size,
-            alpha=mark.opacity,
-            capstyle="round",
-            zorder=2,
-        )
-    is_ring = mark.shape == "ring"
-    return Line2D(
-        x,
-        y,
-        linestyle="none",
-        marker="o" if is_ring else "D",
-        markersize=mark.size,
-        markerfacecolor="none" if is_ring else mark.colour,
-        markeredgecolor=mark.colour if is_ring else "#f4f2ee",
-        markeredgewidth=2.5 if is_ring else 1.2,
-        zorder=2.1,
-    )
-
-
-def _squares(
-    mark: Squares, x: FloatArray, y: FloatArray, *, column: float, height: float
-) -> Artist:
+def _draw_squares(
+    axes: Axes, mark: Squares, x: FloatArray, y: FloatArray, *, height: float
+) -> None:
     """Neighbours are one dashed line."""
+    column = axes.bbox.width / np.ptp(axes.get_xlim())  # pixels
     gap = 2.0 if column > 8 else 1.0 if column > 2 else 0.5
+    half = (1 - gap / column) / 2
     places = sorted(zip(mark.y, mark.x, y, x, strict=True))
     ends_x, ends_y = list[float](), list[float]()
     for _, group in groupby(enumerate(places), lambda each: (each[1][0], each[1][1] - each[0])):
-        neighbours = [place for _, place in group]
-        (_, _, middle, first), (_, _, _, last) = neighbours[0], neighbours[-1]
-        ends_x += [first - (column - gap) / 2, last + (column - gap) / 2, nan]
+        (_, (_, _, middle, first)), *_, (_, (_, _, _, last)) = [*group] * 2
+        ends_x += [first - half, last + half, nan]
         ends_y += [middle, middle, nan]
-    return Line2D(
-        ends_x, ends_y, color=mark.colour, linewidth=height, linestyle=(0, (column - gap, gap))
-    )
+    how: dict[str, Any] = {"linestyle": (0, (column - gap, gap)), "clip_on": False}
+    axes.plot(ends_x, ends_y, color=mark.colour, linewidth=height, **how)
 
 
-def _whole_columns(axis: Axis, left: float, right: float) -> Interval:
-    """The ends of an axis whose columns have integer widths in pixels, if there is room for them.
+def label_of(text: str, longest: int = 32) -> str:
+    """A name that fits; XML has no letters that cannot be printed."""
+    cut = text if len(text) <= longest else f"{text[: longest - 1]}…"
+    return "".join(each if each.isprintable() else "�" for each in cut)
 
-    A page of many maps has many squares, and integers are short.
-    """
-    low, high = axis.ends or (0, 1)
-    columns, left = round(high - low), ceil(left)
-    width = int(right - left) // columns
-    return left, left + width * columns if width else right
+
+def _number(value: float) -> str:
+    is_whole = value == round(value) and abs(value) < 1e9
+    return (f"{value:z,.0f}" if is_whole else f"{value:,.6g}").replace("-", "−")
+
+
+def _widest(labels: Sequence[str]) -> float:
+    """Pixels of the widest label; 0 if there are none."""
+    return max(map(_label_width, labels), default=0.0)
+
+
+@lru_cache(maxsize=1024)
+def _label_width(text: str) -> float:
+    """Pixels of a label, or a little more: other letters than ASCII's are as wide as a W."""
+    latin = "".join(each if each.isascii() else "W" for each in text)
+    font = FontProperties(family="DejaVu Sans", size=_FONT)
+    return float(text_to_path.get_text_width_height_descent(latin, font, ismath=False)[0])
 
 
 def _tidied(element: ElementTree.Element) -> Iterator[ElementTree.Element]:
@@ -341,20 +362,26 @@ def _tidied(element: ElementTree.Element) -> Iterator[ElementTree.Element]:
 
 
 def _short_outline(outline: str) -> str:
-    """The same lines, from each point to the next in tenths of a pixel: half of a large page."""
+    """The same lines, from each point to the next in tenths of a pixel: half of a large page.
+
+    In pixels, if it is a cloud of dots, many lines, or the corners of an area.
+    """
     short, start, here = "", (0, 0), (0, 0)
-    for letter, x, y in re.findall(r"([ML]) (\S+) (\S+)|z", outline):
-        point = (round(10 * float(x)), round(10 * float(y))) if letter else start
+    points = re.findall(r"([ML]) (\S+) (\S+)|z", outline)
+    is_rough = len(points) > _CLOUD and (outline.count("M") > 1 or "z" in outline)
+    unit = 1 if is_rough else 10
+    for letter, x, y in points:
+        point = (round(unit * float(x)), round(unit * float(y))) if letter else start
         across, down = point[0] - here[0], point[1] - here[1]
         if not letter:
             short += "z"
         elif letter == "M":
-            short, start = f"{short}m{across / 10:g} {down / 10:g}", point
+            short, start = f"{short}m{across / unit:g} {down / unit:g}", point
         elif across and down:
-            short += f"l{across / 10:g} {down / 10:g}"
+            short += f"l{across / unit:g} {down / unit:g}"
         elif down:
-            short += f"v{down / 10:g}"
+            short += f"v{down / unit:g}"
         elif across or here == start:  # a dot is printed if it has an end
-            short += f"h{across / 10:g}"
+            short += f"h{across / unit:g}"
         here = point
     return re.sub(r"(?<!\d)0\.", ".", short).replace(" -", "-")

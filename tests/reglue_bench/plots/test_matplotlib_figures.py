@@ -105,7 +105,6 @@ def test_neighbouring_squares_of_one_colour_are_one_line() -> None:
     drawn = svg(plot([of], x=Axis("goal", (-0.5, 5.5)), y=rows(["task"])), PAGE)
     [outline] = re.findall(r'd="([^"]+)" style="[^"]*stroke-dasharray', drawn)
     assert outline.count("h") == 2
-    assert "." not in outline.partition("h")[2]  # their widths are integers, which are short
 
 
 def test_a_strip_shows_500_dots_at_most_in_places_that_are_always_the_same() -> None:
