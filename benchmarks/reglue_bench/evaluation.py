@@ -36,9 +36,8 @@ from reglue_bench.loggers import Log, Loggers
 from reglue_bench.options import AgentOptions
 from reglue_bench.plan_settings import PlanSettings
 from reglue_bench.plans.plan import Plan
-from reglue_bench.results.read_run import in_temporary_folder
 from reglue_bench.results.result import Result
-from reglue_bench.results.scoring import brief_cause, score_of
+from reglue_bench.results.scoring import brief_cause, in_temporary_folder, score_of
 from reglue_bench.run_folder import LEDGER, remove_logs
 from reglue_bench.runs.ledger import Ledger, check_empty
 from reglue_bench.runs.notes import Ending

@@ -18,8 +18,8 @@ from reglue_bench.global_randomness import unchanged_randomness
 from reglue_bench.loggers import Log, Loggers
 from reglue_bench.options import Options
 from reglue_bench.plans.plan import Plan
-from reglue_bench.results.read_run import in_temporary_folder
 from reglue_bench.results.result import Result
+from reglue_bench.results.scoring import in_temporary_folder
 from reglue_bench.runs.objects import opened
 from reglue_bench.runs.observer import Observer
 from reglue_bench.runs.run import Request

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from reglue_bench.results.read_run import read_run
 from reglue_bench.results.scores import PerformanceScore
+from reglue_bench.results.scoring import read_run
 from tests.agent_clients.client_programs import ROOT, built, run, typescript
 
 pytestmark = pytest.mark.timeout(900)  # a first test compiles the clients

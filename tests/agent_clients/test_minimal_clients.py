@@ -17,7 +17,7 @@ import pytest
 from glue_server.conformance.check_runner import checks_of
 from glue_server.conformance.tcp_proxy import TcpProxy
 from reglue_bench import evaluate
-from reglue_bench.results.read_run import read_run
+from reglue_bench.results.scoring import read_run
 from tests.agent_clients.client_programs import JULIA, ROOT, built, run, typescript
 from tests.repository.pages import blocks
 

@@ -9,7 +9,7 @@ import pytest
 
 from reglue_bench import Result
 from reglue_bench.evaluation import evaluate
-from reglue_bench.results.read_run import read_run
+from reglue_bench.results.scoring import read_run
 from reglue_competition.runs.submission import Ended, RunEnded
 from reglue_competition.transcript.verification import verify
 from tests.reglue_bench.perilous import RAW, Gambler, Perilous

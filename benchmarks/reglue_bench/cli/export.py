@@ -73,15 +73,16 @@ def export(
 
     LedgerReader(run).close()  # before a file is made
     warn_of_lost_journal(run)
+    rows = (episode.values for episode in Episodes(run))
     if out is None:
         if form == "parquet" and sys.stdout.isatty():
             raise UsageError("Parquet is binary, and stdout is a terminal: give --out FILE")
         with product():
-            write_table(Episodes(run), sys.stdout.buffer, form)
+            write_table(rows, sys.stdout.buffer, form)
         return
     try:
         with whole_file(out) as file:
-            write_table(Episodes(run), file, form)
+            write_table(rows, file, form)
     except OSError as error:
         raise UsageError(f"{out} cannot be written: {error.strerror}") from error
     say(str(out))

@@ -77,7 +77,7 @@ def report(
         from reglue_bench.plots.matplotlib_figures import write_figures
         from reglue_bench.report.frames import first_frames
         from reglue_bench.report.page import draw_report, names
-        from reglue_bench.results.read_run import read_run
+        from reglue_bench.results.scoring import read_run
 
     output = console(stderr=json)
     first = runs[0]

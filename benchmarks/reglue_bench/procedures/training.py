@@ -72,7 +72,7 @@ class Training(Procedure):
     about = "an agent trains, then is frozen and judged"
     unit = "run"
     settings: ClassVar[type[BaseModel]] = TrainingSettings
-    scored_by = "reglue_bench.results.training_result:score_training"
+    scored_by = "reglue_bench.results.learning:score_training"
     counted_by = "reglue_bench.terminal.tally:TrainingTally"
     trains_first = False
 

@@ -8,20 +8,39 @@ import math
 from collections.abc import Callable, Iterable
 from io import TextIOWrapper
 from itertools import islice
-from typing import TYPE_CHECKING, BinaryIO, Literal
+from typing import BinaryIO, Literal, TypeAlias
 
 from reglue.errors import MissingExtra
-from reglue_bench.results.episode_columns import COLUMNS
-
-if TYPE_CHECKING:
-    from reglue_bench.results.episodes import EpisodeRow
 
 Format = Literal["csv", "jsonl", "parquet"]
+
+COLUMNS: dict[str, tuple[str, type]] = {
+    "unit": ("unit", int),
+    "try": ("attempt", int),
+    "k": ("k", int),
+    "task": ("task", str),
+    "variant": ("variant", int),
+    "repeat": ("repeat", int),
+    "seed": ("seed", int),
+    "phase": ("phase", str),
+    "status": ("status", str),
+    "success": ("success", bool),
+    "first_success": ("first_success", int),
+    "return": ("return_", float),
+    "steps": ("steps", int),
+    "clipped": ("clipped", int),
+    "defaulted": ("defaulted", int),
+    "detail": ("detail", str),
+}
+"""Each column's field of EpisodeRow, and its type: int64, UTF-8, boolean or float64."""
+
+Values: TypeAlias = tuple[int | str | float | None, ...]
+"""Those of an episode, in the order of COLUMNS."""
 
 _AT_ONCE = 10_000  # rows of a Parquet row group
 
 
-def write_table(episodes: Iterable[EpisodeRow], file: BinaryIO, form: Format) -> None:
+def write_table(episodes: Iterable[Values], file: BinaryIO, form: Format) -> None:
     """Write one row for each episode, in any number with the same memory.
 
     Raises MissingExtra for Parquet without PyArrow.
@@ -29,25 +48,27 @@ def write_table(episodes: Iterable[EpisodeRow], file: BinaryIO, form: Format) ->
     _WRITERS[form](episodes, file)
 
 
-def _csv(episodes: Iterable[EpisodeRow], file: BinaryIO) -> None:
+def _csv(episodes: Iterable[Values], file: BinaryIO) -> None:
     """Floats with all their digits, booleans as `True` and `False`."""
     text = TextIOWrapper(file, "utf-8", errors="backslashreplace", newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
-    writer.writerows(row.values for row in episodes)
+    writer.writerows(episodes)
     text.detach()
 
 
-def _jsonl(episodes: Iterable[EpisodeRow], file: BinaryIO) -> None:
+def _jsonl(episodes: Iterable[Values], file: BinaryIO) -> None:
     """An object for each line; null for a return that is not finite, as JSON has none."""
     for row in episodes:
-        values: dict[str, object] = dict(zip(COLUMNS, row.values, strict=True))
-        if not math.isfinite(row.return_):
-            values["return"] = None
+        values: dict[str, object] = dict(zip(COLUMNS, map(_finite, row), strict=True))
         file.write(json.dumps(values, allow_nan=False).encode() + b"\n")
 
 
-def _parquet(episodes: Iterable[EpisodeRow], file: BinaryIO) -> None:
+def _finite(value: int | str | float | None) -> int | str | float | None:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _parquet(episodes: Iterable[Values], file: BinaryIO) -> None:
     try:
         import pyarrow as pa
         from pyarrow import parquet
@@ -61,11 +82,11 @@ def _parquet(episodes: Iterable[EpisodeRow], file: BinaryIO) -> None:
     with parquet.ParquetWriter(file, schema) as writer:
         rows = iter(episodes)
         while some := list(islice(rows, _AT_ONCE)):
-            columns = zip(*(row.values for row in some), strict=True)
+            columns = zip(*some, strict=True)
             writer.write_table(pa.table(dict(zip(COLUMNS, columns, strict=True)), schema))
 
 
-_WRITERS: dict[Format, Callable[[Iterable[EpisodeRow], BinaryIO], None]] = {
+_WRITERS: dict[Format, Callable[[Iterable[Values], BinaryIO], None]] = {
     "csv": _csv,
     "jsonl": _jsonl,
     "parquet": _parquet,

@@ -13,7 +13,7 @@ from typing import Any
 from reglue_bench.plans.keys import PUBLIC
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
-from reglue_bench.results.episode_columns import COLUMNS
+from reglue_bench.results.episode_export import COLUMNS, Values
 from reglue_bench.results.result_tables import frame_of
 from reglue_bench.runs.ledger import LedgerReader, Row
 
@@ -29,7 +29,7 @@ class EpisodeRow(Row):
     seed: int | None = None  # of its environment, see Plan.cell_seed; None if a secret keys it
 
     @property
-    def values(self) -> tuple[int | str | float | None, ...]:
+    def values(self) -> Values:
         """Its values in the order of COLUMNS."""
         return tuple(getattr(self, field) for field, _ in COLUMNS.values())
 

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
+import tempfile
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
 from types import FunctionType
 from typing import Any, Literal, get_args
 
@@ -32,9 +35,9 @@ from reglue_bench.results.facts import (
     Seconds,
     StepCounts,
 )
-from reglue_bench.results.result import NO_SCORE, Result
+from reglue_bench.results.result import NO_SCORE, Result, read_result
 from reglue_bench.results.scores import GoalCounts, ReturnScore, Success, SuccessScore
-from reglue_bench.run_folder import OBSERVED
+from reglue_bench.run_folder import LEDGER, OBSERVED
 from reglue_bench.runs.ledger import (
     AGENT_NAME,
     ENVIRONMENTS,
@@ -46,6 +49,7 @@ from reglue_bench.runs.ledger import (
     LedgerReader,
     Row,
     Totals,
+    warn_of_lost_journal,
 )
 from reglue_bench.runs.notes import Repeat, ending_of
 from reglue_bench.runs.observed import counted
@@ -98,24 +102,44 @@ def score_of(ledger: LedgerReader) -> Result:
         },
         fresh=_fresh(settings),
     )
-    where = {
+    changes: dict[str, Any] = {
         "machines": _machines(about),
         "environments_on": _entries_of(about, ENVIRONMENTS),
         "environments_in": _entries_of(about, PLAYED_IN),
+        "events": [
+            Event(what=what, count=int(about[EVENT + what])) for what in _entries_of(about, EVENT)
+        ],
+        "repeats": tuple(map(Repeat.model_validate, json.loads(about.get(REPEATS, "[]")))),
+        "ended_early": ending_of(about),
     }
-    events = [
-        Event(what=what, count=int(about[EVENT + what])) for what in _entries_of(about, EVENT)
-    ]
-    result = result_of(played).with_episodes(Episodes(ledger.folder))
-    result = result.model_copy(update={**where, "events": events})
-    if repeats := about.get(REPEATS):
-        parsed = tuple(map(Repeat.model_validate, json.loads(repeats)))
-        result = result.model_copy(update={"repeats": parsed})
     if settings.record or (ledger.folder / OBSERVED).is_file():
         episodes, lost = counted(ledger)
-        recorded = Recorded(episodes=episodes, lost=lost)
-        result = result.model_copy(update={"recorded": recorded})
-    return result.model_copy(update={"ended_early": ending_of(about)})
+        changes["recorded"] = Recorded(episodes=episodes, lost=lost)
+    return result_of(played).with_episodes(Episodes(ledger.folder)).model_copy(update=changes)
+
+
+def read_run(folder: Path) -> Result:
+    """The result of a run, also while it goes on, or of a result.json alone.
+
+    If there is a ledger it is scored again, and so checked; nothing is written.
+    Raises UsageError if there is no run, and RunDamaged if the ledger was changed.
+    """
+    if not (folder / LEDGER).exists():
+        return read_result(folder)
+    with LedgerReader(folder) as ledger:
+        warn_of_lost_journal(folder)
+        return score_of(ledger)
+
+
+def in_temporary_folder(play: Callable[[Path], Result]) -> Result:
+    """The result of a run whose folder lasts as long as the result's episodes do."""
+    folder = Path(tempfile.mkdtemp(prefix="reglue-"))
+    try:
+        result = play(folder)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return result.with_episodes(Episodes(folder, is_temporary=True))
 
 
 def _machines(about: Mapping[str, str]) -> list[str]:

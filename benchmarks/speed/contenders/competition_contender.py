@@ -30,7 +30,7 @@ import reglue
 from reglue import Starts, Steps
 from reglue.net.join_string import JoinString
 from reglue.spec import Arrays
-from reglue_bench.results.read_run import read_run
+from reglue_bench.results.scoring import read_run
 from reglue_competition.competition_folder import DATABASE
 from reglue_competition.definition import FILE
 from reglue_competition.phases import Secrets

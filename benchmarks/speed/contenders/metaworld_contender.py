@@ -20,7 +20,7 @@ import numpy as np
 from metaworld.evaluation import _get_task_names, evaluation
 from metaworld.policies import ENV_POLICY_MAP
 
-from reglue_bench.results.read_run import read_run
+from reglue_bench.results.scoring import read_run
 from speed.light import Learner
 
 

@@ -17,8 +17,8 @@ from reglue_bench.bakeoff.seed_runs import holds_seeds, runs_in, seeded, seeded_
 from reglue_bench.cli import bench, report
 from reglue_bench.plots.compared import groups_of
 from reglue_bench.report.page import draw_report
-from reglue_bench.results.read_run import read_run
 from reglue_bench.results.result import Result
+from reglue_bench.results.scoring import read_run
 from reglue_bench.settings import Settings
 from tests.error_facts import raises
 from tests.glue_server.playing import rows_of

@@ -19,7 +19,7 @@ from reglue.errors import StorageFailed, UsageError
 from reglue_bench.cli.bench import main as bench
 from reglue_bench.cli.report import main as report
 from reglue_bench.evaluation import conclude
-from reglue_bench.results.read_run import read_run
+from reglue_bench.results.scoring import read_run
 from reglue_bench.run_folder import LEDGER
 from reglue_bench.runs.ledger import Ledger, LedgerReader, Totals, Try, storage
 from reglue_bench.runs.run import Request, begin
@@ -189,7 +189,7 @@ def test_a_run_is_read_where_nothing_may_be_written(tmp_path: Path, left: tuple[
     # Who is root may write all the same, unless that right is laid down.
     powerless = ["setpriv", "--inh-caps=-all", "--bounding-set=-all"] if not os.getuid() else []
     script = (
-        "import sys; from pathlib import Path; from reglue_bench.results.read_run import read_run;"
+        "import sys; from pathlib import Path; from reglue_bench.results.scoring import read_run;"
         "print(read_run(Path(sys.argv[1])).status_counts)"
     )
     done = subprocess.run(

@@ -17,8 +17,8 @@ from minari import MinariDataset
 
 from reglue.errors import PlanDiffers, RunBusy, RunDamaged, StorageFailed
 from reglue_bench.evaluation import carry_out, evaluate, resume, start
-from reglue_bench.results.read_run import read_run
 from reglue_bench.results.result import Result
+from reglue_bench.results.scoring import read_run
 from reglue_bench.run_folder import OBSERVED
 from reglue_bench.runs.ledger import Ledger, tables
 from reglue_bench.runs.observed import ObservedReader, ObservedWriter, observed_writer

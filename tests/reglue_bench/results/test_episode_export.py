@@ -17,10 +17,9 @@ from reglue_bench.cli.export import main
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
 from reglue_bench.results import episode_export
-from reglue_bench.results.episode_columns import COLUMNS
-from reglue_bench.results.episode_export import Format, write_table
+from reglue_bench.results.episode_export import COLUMNS, Format, write_table
 from reglue_bench.results.episodes import Episodes
-from reglue_bench.results.read_run import read_run
+from reglue_bench.results.scoring import read_run
 from reglue_bench.runs.ledger import Ledger, Totals, Try
 from reglue_bench.runs.run import Request, begin
 from reglue_bench.settings import Settings
@@ -61,7 +60,7 @@ def outcome(plan: Plan, unit: int, return_: float) -> Outcome:
 
 def table(folder: Path, form: Format) -> bytes:
     file = BytesIO()
-    write_table(Episodes(folder), file, form)
+    write_table((row.values for row in Episodes(folder)), file, form)
     return file.getvalue()
 
 

@@ -13,8 +13,8 @@ from reglue.errors import UsageError
 from reglue_bench import Evaluator, evaluate
 from reglue_bench.report.page import draw_report
 from reglue_bench.results.episodes import Episodes
-from reglue_bench.results.read_run import in_temporary_folder, read_run
 from reglue_bench.results.result import Result, read_result
+from reglue_bench.results.scoring import in_temporary_folder, read_run
 from reglue_bench.runs.ledger import Ledger
 from tests.error_facts import raises
 from tests.reglue_bench.agents import Seeded

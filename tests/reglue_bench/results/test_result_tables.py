@@ -8,7 +8,7 @@ import pytest
 
 import reglue
 from reglue.errors import BadArgument, MissingExtra
-from reglue_bench.results.episode_columns import COLUMNS
+from reglue_bench.results.episode_export import COLUMNS
 from reglue_bench.results.episodes import Episodes
 from reglue_bench.results.result import Result
 from reglue_bench.results.scores import PerformanceScore

@@ -17,8 +17,8 @@ from reglue_bench.engines.run_environments import make_environment
 from reglue_bench.evaluation import resume, start
 from reglue_bench.report.page import draw_report
 from reglue_bench.results.facts import Event
-from reglue_bench.results.read_run import read_run
 from reglue_bench.results.result import Result, read_result
+from reglue_bench.results.scoring import read_run
 from reglue_bench.runs.observer import NullObserver
 from reglue_bench.runs.run import Request
 from reglue_bench.runs.run_session import OUTSIDE

@@ -20,7 +20,7 @@ from reglue.net.join_string import JoinString
 from reglue.spec import Arrays
 from reglue_bench.benchmark.benchmark import make_plan
 from reglue_bench.evaluation import carry_out
-from reglue_bench.results.read_run import read_run
+from reglue_bench.results.scoring import read_run
 from reglue_bench.runs.observer import NullObserver
 from reglue_bench.runs.run import Request, begin
 from reglue_bench.settings import Settings

@@ -17,7 +17,7 @@ import pytest
 from glue_server.rpc.handlers import Caller
 from reglue.errors import EnvironmentFault, Refused
 from reglue.retrying import Backoff
-from reglue_bench.results.read_run import read_run
+from reglue_bench.results.scoring import read_run
 from reglue_competition.runs import farewells, queue
 from reglue_competition.runs.hosted import Hosted
 from reglue_competition.runs.submission import TO_SUBMISSION, SubmissionSettings, run_folder

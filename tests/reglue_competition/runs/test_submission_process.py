@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from reglue_bench.benchmark.benchmark import make_plan
-from reglue_bench.results.read_run import read_run
 from reglue_bench.results.result import parse_result
+from reglue_bench.results.scoring import read_run
 from reglue_bench.runs.run import Request, begin
 from reglue_competition.runs.submission import (
     Ended,

@@ -14,7 +14,7 @@ from reglue import Agent
 from reglue.errors import ReglueError, RunDamaged
 from reglue_bench.evaluation import carry_out
 from reglue_bench.plans.plan import Plan
-from reglue_bench.results.read_run import read_run
+from reglue_bench.results.scoring import read_run
 from reglue_bench.run_folder import LEDGER
 from reglue_bench.runs.ledger import Ledger, LedgerReader
 from reglue_bench.runs.observer import NullObserver

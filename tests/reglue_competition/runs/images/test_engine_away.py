@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from reglue_bench.results.read_run import read_run
+from reglue_bench.results.scoring import read_run
 from reglue_competition.images import GIB, keep_archive
 from reglue_competition.runs import queue
 from reglue_competition.runs.submission import run_folder
