@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from typer import Argument, Option
 
@@ -13,7 +13,8 @@ from glue_server.console import say
 from reglue.errors import UsageError
 from reglue.tools.loading_modules import loading
 from reglue.tools.outputs import product
-from reglue_bench.results.episode_export import Format
+
+Format = Literal["csv", "jsonl", "parquet"]
 
 
 def export(
@@ -66,8 +67,8 @@ def export(
     Exit codes: 0 written; 1 a damaged run or a full disk; 2 wrong usage; 130 interrupted.
     """
     with loading():
-        from reglue_bench.results.episode_export import write_table
         from reglue_bench.results.episodes import Episodes
+        from reglue_bench.results.result_tables import write_table
         from reglue_bench.results.whole_file import whole_file
         from reglue_bench.runs.ledger import LedgerReader, warn_of_lost_journal
 

@@ -28,9 +28,9 @@ LOGGERS: Registry[type[ResultLogger]] = Registry(
     "logger",
     "reglue.loggers",
     {
-        "tensorboard": "reglue_bench.loggers.tensorboard_logger:TensorBoardLogger",
-        "wandb": "reglue_bench.loggers.wandb_logger:WandbLogger",
-        "mlflow": "reglue_bench.loggers.mlflow_logger:MlflowLogger",
+        "tensorboard": "reglue_bench.loggers.result_logger:TensorBoardLogger",
+        "wandb": "reglue_bench.loggers.result_logger:WandbLogger",
+        "mlflow": "reglue_bench.loggers.result_logger:MlflowLogger",
     },
     ResultLogger,
 )

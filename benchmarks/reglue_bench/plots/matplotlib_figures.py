@@ -194,10 +194,7 @@ def _draw_grid(axes: Axes, name: str, ticks: FloatArray) -> None:
     """One line with gaps, which is smaller in a file than Matplotlib's grid."""
     low, high = axes.get_xlim() if name == "x" else axes.get_ylim()
     inner = ticks[(ticks >= low) & (ticks <= high)]
-    ends = [
-        np.repeat(inner, 3) + np.tile([0, 0, nan], len(inner)),
-        np.tile([0, 1, nan], len(inner)),
-    ]
+    ends = np.repeat(inner, 3), np.tile([0, 1, nan], len(inner))
     x, y = ends if name == "x" else ends[::-1]
     across = axes.get_xaxis_transform() if name == "x" else axes.get_yaxis_transform()
     axes.plot(x, y, color=SHADE, linewidth=0.8, zorder=0.5, clip_on=False, transform=across)
@@ -234,11 +231,9 @@ def _draw(axes: Axes, mark: Mark, x: FloatArray, y: FloatArray, *, height: float
             corners = np.append(x, x[::-1]), np.append(high, low[::-1])
             axes.fill(*corners, color=mark.colour, alpha=0.2, linewidth=0, clip_on=_leaves(axes, y))
         case Dots(shape="disc"):  # lines without a length and with round ends: small in a file
-            x, y = (np.column_stack([of, of, np.full(len(of), nan)]).ravel() for of in (x, y))
-            how: dict[str, Any] = {"alpha": mark.opacity, "solid_capstyle": "round"}
-            axes.plot(
-                x, y, color=mark.colour, linewidth=mark.size, clip_on=False, zorder=2.1, **how
-            )
+            x, y = np.repeat(x, 3), np.column_stack([y, y, np.full(len(y), nan)]).ravel()
+            how: dict[str, Any] = {"color": mark.colour, "alpha": mark.opacity, "zorder": 2.1}
+            axes.plot(x, y, linewidth=mark.size, solid_capstyle="round", clip_on=False, **how)
         case Dots():
             is_ring = mark.shape == "ring"
             axes.plot(
@@ -279,7 +274,7 @@ def _leaves(axes: Axes, y: FloatArray) -> bool:
 
 
 def _thinned(points: FloatArray, axes: Axes) -> FloatArray:
-    """Fewer points of lines with gaps between them, some pixels apart."""
+    """Fewer points of lines with gaps between them: about `_APART` pixels apart."""
     lines = np.split(points, np.flatnonzero(np.isnan(points[:, 0])) + 1)
     every = ceil(max(map(len, lines)) * _APART / axes.bbox.width)
     return np.concatenate([np.append(line[:-1:every], line[-1:], axis=0) for line in lines])

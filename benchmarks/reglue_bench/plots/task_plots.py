@@ -175,12 +175,15 @@ def goal_map(result: Result, *, plot_id: str) -> Plot:
     )
 
 
-def difference_map(runs: Sequence[NamedRun], place: int) -> Plot | None:
-    """A map of the goals on which a run beats the first; None if their plans differ."""
+def difference_maps(runs: Sequence[NamedRun]) -> list[Plot]:
+    """Maps of the goals on which a run beats the first, of each run with the first one's plan."""
+    alike = (at for at in range(1, len(runs)) if same_plan([runs[at][1], runs[0][1]]))
+    return [_difference_map(runs, at) for at in alike]
+
+
+def _difference_map(runs: Sequence[NamedRun], place: int) -> Plot:
     run, reference = runs[place], runs[0]
     ours, theirs = figures.colour(place), figures.colour(0)
-    if not same_plan([run[1], reference[1]]):
-        return None
     units, planned = [Units(run[1]), Units(reference[1])], run[1].coverage.episodes_planned
     goals = {  # that one of them has played
         task: sorted({key[0] for each in units for key in each.by_task.get(task, ())})
@@ -320,15 +323,13 @@ def _rate(episodes: Sequence[EpisodeRow] | None) -> float | None:
 
 def _shade(episodes: Sequence[EpisodeRow] | None) -> str:
     """From FAILURE over PARTLY to SUCCESS."""
-    rate = _rate(episodes)
-    if rate is None:
+    if (rate := _rate(episodes)) is None:
         return figures.SHADE
-    first, last = (
-        (figures.FAILURE, figures.PARTLY) if rate < 0.5 else (figures.PARTLY, figures.SUCCESS)
+    shades = (
+        bytes.fromhex(each[1:]) for each in (figures.FAILURE, figures.PARTLY, figures.SUCCESS)
     )
-    ends = [np.array([*bytes.fromhex(each[1:])]) for each in (first, last)]
-    mixed = ends[0] + (2 * rate - (rate >= 0.5)) * (ends[1] - ends[0])
-    return f"#{bytes(mixed.round().astype(np.uint8)).hex()}"
+    mixed = (np.interp(rate, (0, 0.5, 1), channel) for channel in zip(*shades, strict=True))
+    return f"#{bytes(round(each) for each in mixed).hex()}"
 
 
 def _winner(difference: float, ours: str, theirs: str) -> str:

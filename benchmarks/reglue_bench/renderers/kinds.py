@@ -42,10 +42,6 @@ def _successes(result: Result) -> Iterator[UnitScore]:
         yield _episode(row, float(row.success))
 
 
-def _goals(result: Result) -> Hashable:
-    return result.goals_sha256
-
-
 def _least_p(goals: int) -> float:
     inference = of_success({"": np.ones(goals)})
     return 1.0 if inference.p_value is None else inference.p_value
@@ -102,11 +98,6 @@ def _upstream(result: Result) -> list[str]:
     return [f"metaworld.evaluation: {percent(upstream.mean_success_rate)}"]
 
 
-def _difference_maps(runs: Sequence[NamedRun]) -> list[Plot]:
-    maps = (task_plots.difference_map(runs, place) for place in range(1, len(runs)))
-    return [each for each in maps if each is not None]
-
-
 SUCCESS = Renderer(
     name=scores.SUCCESS,
     unit="goal",
@@ -117,7 +108,7 @@ SUCCESS = Renderer(
     difference=points,
     is_rate=True,
     read=_successes,
-    alike=_goals,
+    alike=lambda result: result.goals_sha256,
     infer=of_success,
     improves=False,
     least_p=_least_p,
@@ -129,7 +120,7 @@ SUCCESS = Renderer(
     ),
     not_compared="have no goal in common, and are shown and not compared",
     remarks=_upstream,
-    maps=_difference_maps,
+    maps=task_plots.difference_maps,
 )
 """The share of planned goals that a frozen agent reaches."""
 
@@ -147,10 +138,6 @@ def _returns(result: Result) -> Iterator[UnitScore]:
 
 def _episode(row: EpisodeRow, value: float | None) -> UnitScore:
     return UnitScore(row.task, row.variant, row.repeat, row.seed, value, row.status)
-
-
-def _plan(result: Result) -> Hashable:
-    return result.plan_sha256
 
 
 def _return_notes(result: Result) -> list[str]:
@@ -190,7 +177,7 @@ RETURN = Renderer(
     least=2,
     enough="two episodes",
     read=_returns,
-    alike=_plan,
+    alike=lambda result: result.plan_sha256,
     infer=student,
     notes=_return_notes,
     plots=_return_plots,
@@ -250,7 +237,7 @@ def _seeded_plots(runs: Sequence[NamedRun], _alike: Sequence[int], prefix: str) 
 
 SEEDED_RETURN = replace(
     RETURN,
-    alike=_goals,
+    alike=lambda result: result.goals_sha256,
     by_seed=True,
     notes=_seeded_notes,
     headline=lambda result: [f"success {text}" for text in _success_text(result)],

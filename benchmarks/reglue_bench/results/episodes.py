@@ -13,8 +13,7 @@ from typing import Any
 from reglue_bench.plans.keys import PUBLIC
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
-from reglue_bench.results.episode_export import COLUMNS, Values
-from reglue_bench.results.result_tables import frame_of
+from reglue_bench.results.result_tables import COLUMNS, Values, frame_of
 from reglue_bench.runs.ledger import LedgerReader, Row
 
 

@@ -308,10 +308,9 @@ class Result(BaseModel):
     def write(self, folder: Path) -> Path:
         """Write `result.json` into a run's folder, whole or not at all. Raises StorageFailed."""
         path = folder / "result.json"
-        text = self.model_dump_json(by_alias=True, indent=1) + "\n"
         try:
             with whole_file(path, mode=0o600) as file:
-                file.write(text.encode())
+                file.write(f"{self.model_dump_json(by_alias=True, indent=1)}\n".encode())
         except OSError as error:
             raise StorageFailed(
                 f"{path} cannot be written: {error.strerror}; what was committed is kept: "

@@ -13,12 +13,12 @@ import pyarrow.parquet
 import pytest
 
 from glue_server import Outcome
-from reglue_bench.cli.export import main
+from reglue_bench.cli.export import Format, main
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
-from reglue_bench.results import episode_export
-from reglue_bench.results.episode_export import COLUMNS, Format, write_table
+from reglue_bench.results import result_tables
 from reglue_bench.results.episodes import Episodes
+from reglue_bench.results.result_tables import COLUMNS, write_table
 from reglue_bench.results.scoring import read_run
 from reglue_bench.runs.ledger import Ledger, Totals, Try
 from reglue_bench.runs.run import Request, begin
@@ -108,7 +108,7 @@ def test_parquet_read_back_is_the_rows_of_the_run(of: str, request: pytest.Fixtu
 
 
 def test_parquet_is_written_some_rows_at_a_time(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(episode_export, "_AT_ONCE", 4)
+    monkeypatch.setattr(result_tables, "_AT_ONCE", 4)
     file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(table(run, "parquet")))
     sizes = [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]
     assert sizes == [4, 2]

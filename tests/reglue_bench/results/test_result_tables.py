@@ -8,9 +8,9 @@ import pytest
 
 import reglue
 from reglue.errors import BadArgument, MissingExtra
-from reglue_bench.results.episode_export import COLUMNS
 from reglue_bench.results.episodes import Episodes
 from reglue_bench.results.result import Result
+from reglue_bench.results.result_tables import COLUMNS
 from reglue_bench.results.scores import PerformanceScore
 from tests.reglue_bench.learning_results import Learned, learned
 from tests.reglue_bench.made_results import Play, make_result
