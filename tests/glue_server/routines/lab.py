@@ -11,7 +11,7 @@ import numpy as np
 
 from glue_server import LocalEnvironmentPort, LocalPort, StateMachine, Timeouts
 from glue_server.agent.agent_port import MoreTime
-from reglue import Actions, Agent, Box, EndKind, Phase, TaskSpec, TensorSpec, Turn
+from reglue import Actions, Agent, Box, EndKind, TaskSpec, TensorSpec, Turn
 from reglue.environments.environment import Environment
 from reglue.errors import OutOfOrder, UnknownKey
 from reglue.experiments.routines import Routines
@@ -259,17 +259,13 @@ class Bench(Routines):
         ]
 
 
-def ends_of(actor: Actor) -> list[tuple[int, EndKind]]:
-    """Every end that it was told."""
+def ends_of(actor: Actor, before: int = 0) -> list[tuple[int, EndKind]]:
+    """Every end that it was told, after so many turns."""
     return [
         (slot, EndKind(kind))
-        for turn in actor.turns
+        for turn in actor.turns[before:]
         for slot, kind in zip(turn.ends.slots.tolist(), turn.ends.kinds.tolist(), strict=True)
     ]
-
-
-def phases_of(cells: list[Cell]) -> list[Phase]:
-    return [cell.phase for cell in cells]
 
 
 def seen(step: float, total: float, rows: int = 1) -> Mapping[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis.stateful import RuleBasedStateMachine
 
-from reglue import Phase
+from reglue import EndKind, Phase
 from reglue.errors import (
     AgentFault,
     BadAgentReply,
@@ -20,7 +20,7 @@ from reglue.errors import (
     OutOfDomain,
     OutOfOrder,
 )
-from tests.glue_server.routines.lab import Actor, Bench, Course, Learner
+from tests.glue_server.routines.lab import Actor, Bench, Course, Learner, ends_of
 
 LENGTH = 4  # steps after which an episode ends
 ROW_FAULTS = {"nan": BadAgentReply, "gives up": AgentFault, "too many": BadAgentReply}
@@ -50,6 +50,7 @@ class Model(RuleBasedStateMachine):
         self.counts: list[list[float]] = [[0.0, 0, 0]]
         self.begun: list[tuple[str, int, Phase]] = []  # the environment's episodes
         self.turns: list[Phase] = []  # the agent's
+        self.kinds: dict[int, EndKind] = {}  # of this routine's ends, where it is not VOID
         self.begin_anew()
 
     def begin_anew(self) -> None:
@@ -117,14 +118,16 @@ class Model(RuleBasedStateMachine):
 
     def meet(self, fates: dict[int, str], fault: str = "") -> None:
         self.bench.asked()
+        self.kinds = {}
         self.bench.lab.fate = dict(fates)
         self.bench.actor.fault = fault
 
     def carried_out(
         self, routine: Callable[[], Any], kind: Error, asked: tuple[list[Any], list[Any]]
     ) -> Any:
-        """It raises `kind`, or nothing; both were asked what the model says."""
-        answer = None
+        """It raises `kind`, or nothing; both were asked what the model says, with such ends."""
+        answer, before = None, len(self.bench.actor.turns)
+        ends: list[tuple[int, EndKind]] = []
         if kind is None:
             answer = routine()
         else:
@@ -137,6 +140,8 @@ class Model(RuleBasedStateMachine):
             if turn[0] == "turn":
                 self.turns.append(self.phase)
                 self.can_learn |= bool(turn[3])
+                ends += [(slot, self.kinds.get(slot, EndKind.VOID)) for slot in turn[1]]
+        assert ends_of(self.bench.actor, before) == ends
         return answer
 
     def begin(self, slots: Sequence[int], fates: dict[int, str]) -> list[int]:
@@ -164,7 +169,9 @@ class Model(RuleBasedStateMachine):
                 failed.append(slot)
                 continue
             self.counts[slot][0] += push
-            if fate in ("ends", "truncates") or taken + 1 == LENGTH:
+            terminated = fate == "ends" or taken + 1 == LENGTH
+            if terminated or fate == "truncates":
+                self.kinds[slot] = EndKind.TERMINATED if terminated else EndKind.TRUNCATED
                 self.counts[slot][2] += 1
                 over.append(slot)
             else:

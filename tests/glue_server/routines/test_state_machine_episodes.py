@@ -1,4 +1,4 @@
-"""RL_episode, RL_freeze and what an episode's chance depends on."""
+"""RL_episode, rewards that are withheld, and what an episode's chance depends on."""
 
 from __future__ import annotations
 
@@ -8,20 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reglue import EndKind, Phase
 from reglue.errors import EnvironmentFault, OutOfDomain
 from reglue.messages.experiment_messages import EpisodePlayed, RLEpisode
-from tests.glue_server.routines.lab import (
-    SPEC,
-    Lab,
-    begun,
-    ends_of,
-    phases_of,
-    refused,
-    started,
-)
-
-# RL_episode.
+from tests.glue_server.routines.lab import SPEC, Lab, begun, refused, started
 
 
 class Timed(Lab):
@@ -31,30 +20,6 @@ class Timed(Lab):
         for slot in play.slots.tolist():
             self.fate[slot] = "ends" if self._live[slot][0] == slot + 1 else ""
         return super().play(play)
-
-
-def test_an_episode_plays_until_it_ends() -> None:
-    bench = begun(lab=Timed())
-    assert bench.episode() is True
-    assert bench.counts() == [(1.0, 2, 1)]
-    assert ends_of(bench.actor) == [(0, EndKind.TERMINATED)]
-
-
-def test_the_start_is_the_first_of_an_episodes_steps() -> None:
-    bench = begun(lab=Timed())
-    assert bench.episode(1) is False
-    assert bench.counts() == [(0.0, 1, 0)]
-    assert bench.episode(2) is False
-    assert bench.counts() == [(0.5, 2, 0)]
-    assert bench.episode(3) is True
-
-
-def test_an_episode_that_is_cut_off_stays_live_and_uncounted() -> None:
-    bench = begun(slots=2)
-    assert bench.episode(4) is False
-    assert bench.counts() == [(1.5, 4, 0), (0.75, 4, 0)]
-    assert ends_of(bench.actor) == []
-    assert bench.step().slots == (0, 1)
 
 
 def test_slots_of_an_episode_end_one_by_one() -> None:
@@ -71,30 +36,23 @@ def test_an_episode_of_a_continuing_task_needs_a_limit(steps: int, wanted: str) 
     refused(bench, lambda: bench.episode(steps), OutOfDomain, wanted)
 
 
-def test_success_at_any_step_is_the_episodes() -> None:
+def test_success_at_any_step_is_the_episodes_until_the_next_begins() -> None:
     class Lucky(Lab):
+        fates = iter(["succeeds", "ends", "", "ends"])
+
         def play(self, play: Any) -> Any:
-            for slot in play.slots.tolist():
-                self.fate[slot] = ["succeeds", "ends"][int(self._live[slot][0])]
+            if len(play.slots):
+                self.fate[0] = next(self.fates)
             return super().play(play)
 
     bench = begun(lab=Lucky())
+    assert not bench.success()
     played = bench.machine.run(RLEpisode(0))
     assert isinstance(played, EpisodePlayed)
     assert (played.terminated.tolist(), played.success.tolist()) == ([True], [True])
-
-
-# RL_freeze and phases.
-
-
-def test_freeze_makes_what_follows_judged() -> None:
-    bench = started()
-    bench.freeze()
-    assert bench.asked()[1] == [("freeze",)]
-    bench.step()
-    bench.start()
-    assert [turn.phase for turn in bench.actor.turns] == [Phase.TRAIN] + [Phase.EVALUATE] * 2
-    assert phases_of(bench.lab.cells) == [Phase.TRAIN, Phase.EVALUATE]
+    assert bench.success()
+    bench.episode()
+    assert not bench.success()
 
 
 def test_rewards_that_a_task_withholds_are_the_programs_alone() -> None:
@@ -102,9 +60,6 @@ def test_rewards_that_a_task_withholds_are_the_programs_alone() -> None:
     bench.freeze()
     assert bench.step().rewards.tolist() == [0.5]
     assert np.isnan(bench.actor.turns[-1].rewards).all()
-
-
-# Chance.
 
 
 def test_the_same_program_plays_the_same_bits() -> None:

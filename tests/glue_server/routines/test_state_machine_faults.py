@@ -1,4 +1,4 @@
-"""Somebody is at fault: which halves of which slots are over, and who is told."""
+"""Faults of either side that the model does not play, and the facts that its errors name."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 
 from glue_server import LocalEnvironmentPort, StateMachine
 from glue_server.agent.agent_port import MoreTime
-from reglue import EndKind, Phase, Turn
-from reglue.errors import AgentFault, BadAgentReply, BadReply, EnvironmentFault, OutOfOrder
+from reglue import EndKind, Turn
+from reglue.errors import AgentFault, BadAgentReply, EnvironmentFault, OutOfOrder
 from reglue.messages.agent_messages import Reply, RoutineDone
 from tests.error_facts import raises
 from tests.glue_server.routines.lab import (
@@ -20,23 +20,10 @@ from tests.glue_server.routines.lab import (
     begun,
     ends_of,
     refused,
-    seen,
     started,
 )
 
 # Environments that fail.
-
-
-def test_an_environments_fault_in_a_step_is_void_for_the_agent_and_the_others_step() -> None:
-    bench = started(slots=3)
-    bench.lab.fate = {1: "fails", 2: "ends"}
-    with raises(EnvironmentFault, "slot 1: the bulb burst"):
-        bench.step()
-    assert bench.asked()[1] == [("turn", [1, 2], [0], [])]
-    assert ends_of(bench.actor) == [(1, EndKind.VOID), (2, EndKind.TERMINATED)]
-    assert bench.actor.turns[-1].observations["seen"].tolist()[0] == [0.0, 0.0]
-    assert bench.counts() == [(0.5, 2, 0), (0.0, 1, 0), (0.125, 1, 1)]
-    assert bench.step().slots == (0,)
 
 
 def test_a_step_whose_return_would_not_be_finite_fails_as_one_whose_reward_is_not() -> None:
@@ -51,36 +38,6 @@ def test_a_step_whose_return_would_not_be_finite_fails_as_one_whose_reward_is_no
     assert bench.step().slots == (0,)
     bench.start()
     assert bench.counts() == [(0.0, 1, 0)] * 2
-
-
-def test_an_environments_fault_in_a_start_is_void_where_the_agent_acted() -> None:
-    bench = started(slots=2)
-    bench.step()
-    bench.lab.fate = {0: "fails"}
-    with raises(EnvironmentFault, "slot 0: the bulb burst"):
-        bench.start()
-    assert ends_of(bench.actor) == [(0, EndKind.VOID)]
-    assert bench.counts() == [(0.5, 2, 0), (0.0, 1, 0)]
-    assert bench.step().slots == (1,)
-
-
-def test_the_agent_never_hears_of_an_episode_that_could_not_begin() -> None:
-    bench = begun()
-    bench.lab.fate = {0: "fails"}
-    with pytest.raises(EnvironmentFault):
-        bench.start()
-    assert bench.actor.turns == []
-    bench.start()
-
-
-def test_an_environments_fault_in_a_half_step_leaves_the_agent_acting() -> None:
-    bench = started(slots=2)
-    bench.lab.fate = {0: "fails"}
-    with raises(EnvironmentFault, "slot 0"):
-        bench.env_step({"push": [[0.0]]}, [0])
-    assert bench.asked()[1] == []
-    refused(bench, lambda: bench.step([0]), OutOfOrder, "RL_step", "slot 0", "RL_start")
-    bench.agent_end([0.0, 0.0], seen(0, 0, 2), [0, 1])
 
 
 @pytest.mark.parametrize("routine", ["message", "get_state", "set_state", "standardize", "play"])
@@ -135,22 +92,6 @@ def test_a_bad_reply_ends_its_slots_episode_and_is_refused(fault: str, code: str
     bench.start()
 
 
-def test_the_other_slots_go_on_after_a_bad_row() -> None:
-    bench = started(slots=3)
-    bench.actor.fault = "nan"
-    with raises(BadAgentReply, "slot 0", code="NOT_FINITE"):
-        bench.step()
-    assert bench.step().slots == (1, 2)
-
-
-def test_a_bad_reply_to_a_start_ends_what_began() -> None:
-    bench = begun(slots=2)
-    bench.actor.fault = "nan"
-    with pytest.raises(BadReply):
-        bench.start()
-    assert bench.step().slots == (1,)
-
-
 def test_an_episode_that_the_agent_gives_up_is_over() -> None:
     bench = started(slots=2)
     bench.actor.fault = "gives up"
@@ -158,37 +99,6 @@ def test_an_episode_that_the_agent_gives_up_is_over() -> None:
         bench.step()
     assert bench.port.refusals == []
     assert bench.step().slots == (1,)
-
-
-def test_a_bad_reply_to_a_half_step_leaves_the_environment_live() -> None:
-    bench = started()
-    bench.actor.fault = "nan"
-    with pytest.raises(BadReply):
-        bench.agent_step([0.0], seen(0, 0))
-    refused(bench, bench.step, OutOfOrder, "slot 0", "RL_agent_start")
-    bench.env_step({"push": [0.0]})
-    bench.agent_start(seen(0, 0))
-    bench.step()
-
-
-def test_an_agent_that_is_lost_ends_every_episode() -> None:
-    bench = started(slots=2)
-    bench.actor.fault = "raises"
-    with raises(AgentFault, "RuntimeError: the agent fell"):
-        bench.step()
-    refused(bench, bench.step, OutOfOrder, "RL_step", "slot 0", "RL_start")
-    refused(bench, lambda: bench.env_step({"push": [0.0]}), OutOfOrder, "slot 0", "RL_start")
-
-
-@pytest.mark.parametrize("routine", ["freeze", "message"])
-def test_an_agent_that_is_lost_in_another_routine_ends_every_episode(routine: str) -> None:
-    bench = started()
-    bench.actor.broken = routine
-    with raises(AgentFault, f"{routine} is broken"):
-        bench.freeze() if routine == "freeze" else bench.agent_message("hi")
-    refused(bench, bench.step, OutOfOrder, "RL_step", "slot 0", "RL_start")
-    bench.start()
-    assert bench.actor.turns[-1].phase is Phase.TRAIN
 
 
 class Deaf(ToldPort):

@@ -16,7 +16,7 @@ from hypothesis.stateful import (
     rule,
 )
 
-from reglue import Phase
+from reglue import EndKind, Phase
 from reglue.errors import (
     AgentFault,
     EnvironmentFault,
@@ -24,7 +24,7 @@ from reglue.errors import (
     OutOfOrder,
     UnknownKey,
 )
-from tests.glue_server.routines.lab import seen
+from tests.glue_server.routines.lab import SPEC, seen
 from tests.glue_server.routines.model import LENGTH, Choice, Error, Model, push_of
 
 
@@ -82,7 +82,10 @@ class WholeSteps(Model):
         kind = self.act(asked, fault, both=True) or (EnvironmentFault if failed else None)
         turns: list[Any] = [("turn", void, [], asked)] if void or asked else []
         first = self.carried_out(routine, kind, ([("play", [], named)], turns))
-        assert first is None or first.slots == (tuple(slots) or tuple(named))
+        if first is not None:
+            assert first.slots == tuple(slots or named)
+            assert first.observations["seen"].tolist() == [[0.0, 0.0]] * len(named)
+            assert first.actions["push"].tolist() == [[push_of(slot)] for slot in slots or named]
         return None
 
     @rule(slots=SLOTS, fates=FATES, fault=FAULTS)
@@ -103,6 +106,10 @@ class WholeSteps(Model):
         stepped = self.carried_out(routine, kind, ([("play", named, [])], [turn]))
         if stepped is not None:
             order = slots or named
+            assert stepped.rewards.tolist() == [push_of(slot) for slot in order]
+            assert stepped.actions["push"].tolist() == [
+                [push_of(slot) * (slot in on)] for slot in order
+            ]
             assert stepped.observations["seen"].tolist() == [
                 [before[slot][0] + 1, before[slot][1] + push_of(slot)] for slot in order
             ]
@@ -198,7 +205,8 @@ class WholeSteps(Model):
                 routine = lambda: self.bench.agent_message("hi")  # noqa: E731
                 asked = [], [("message", "hi")]
         self.live, self.acting = {}, set()
-        self.carried_out(routine, kind, asked)
+        answer = self.carried_out(routine, kind, asked)
+        assert upheaval != "init" or answer == SPEC.with_slots(self.slots_there_are)
         self.bench.lab.broken = self.bench.actor.broken = ""
         return None
 
@@ -280,15 +288,17 @@ class Routines(WholeSteps):
         self.carried_out(routine, kind, ([], [("turn", [], sorted(slots), [])]))
         return None
 
-    @rule(slots=SLOTS)
-    def agent_end(self, slots: list[int]) -> None:
+    @rule(slots=SLOTS, kind=st.sampled_from([EndKind.TERMINATED, EndKind.TRUNCATED]))
+    def agent_end(self, slots: list[int], kind: EndKind) -> None:
         given = [0.0] * len(slots), seen(0, 0, len(slots)), slots
-        routine = lambda: self.bench.agent_end(*given)  # noqa: E731
-        if kind := self.refusal(slots, some=True):
-            return self.refused(routine, kind)
+        truncated = kind is EndKind.TRUNCATED
+        routine = lambda: self.bench.agent_end(*given, truncated=truncated)  # noqa: E731
+        if refusal := self.refusal(slots, some=True):
+            return self.refused(routine, refusal)
         if {*slots} - self.acting or self.leaves_out(slots):
             return self.refused(routine, OutOfOrder)
         self.meet({})
+        self.kinds = dict.fromkeys(slots, kind)
         self.acting -= {*slots}
         self.cut_off = (self.cut_off - {*slots}) | ({*slots} & self.live.keys())
         self.carried_out(routine, None, ([], [("turn", sorted(slots), [], [])]))
@@ -336,6 +346,7 @@ class Routines(WholeSteps):
                 kind = self.refusal([slot]) or (None if slot in self.live else OutOfOrder)
             case "tasks":
                 routine, kind = (lambda: bench.tasks), self.refusal()
+                assert kind or bench.tasks == self.variants
             case "standardize":
                 routine = lambda: bench.standardize_randomness(seed)  # noqa: E731
                 kind = OutOfDomain if seed < 0 else self.refusal()
