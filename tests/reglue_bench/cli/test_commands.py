@@ -9,7 +9,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import threading
 from importlib.metadata import entry_points
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -20,7 +19,6 @@ from reglue_bench.cli.shared_flags import new_folder
 from reglue_bench.results.result import read_result
 from reglue_bench.results.scores import PerformanceScore
 from reglue_bench.run_folder import LEDGER, WORKER_LOG
-from reglue_bench.runs.ledger import Ledger
 from tests.reglue_bench.benching import commanded
 from tests.reglue_bench.conftest import Say
 from tests.reglue_bench.made_results import make_result
@@ -115,28 +113,6 @@ def test_bench_leaves_with_1_when_the_agent_failed(say: Say, tmp_path: Path) -> 
     assert "PARTIAL: 1 agent_error, 1 missing" in done.stdout
     assert "1 × agent_error: KeyError: 'weights'" in done.stdout
     assert f"a [/b] name on {POLE[0]}" in done.stdout
-
-
-@pytest.mark.parametrize("times", [1, 3])
-def test_ctrl_c_leaves_a_run_that_resumes(tmp_path: Path, times: int) -> None:
-    folder = tmp_path / "run"
-    command = [sys.executable, "-u", "-m", "reglue", "bench", "MT1:reach-v3", *EXPERT]
-    command += ["--num-episodes", "40", "--slots", "1", "--workers", "1", "--out", str(folder)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        killer = threading.Timer(100, process.kill)
-        killer.start()
-        assert any("0 of 40 episodes are done" in line for line in process.stdout)
-        for _ in range(times):
-            process.send_signal(signal.SIGINT)
-        process.stdout.read()
-        killer.cancel()
-    assert process.returncode == 130
-    with Ledger(folder) as ledger:
-        assert len(list(ledger.rows())) < 40
-    resumed = reglue("bench", "--resume", str(folder), "--step-timeout", "30")
-    assert resumed.returncode == 0, resumed.stderr
-    assert read_result(folder).complete
 
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])

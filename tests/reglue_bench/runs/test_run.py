@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from hashlib import sha256
@@ -136,39 +133,6 @@ def test_a_finished_run_plays_nothing_more(tmp_path: Path) -> None:
     request = Request(Settings(benchmark="corridor", workers=0), plan, agent=Seeded())
     again = continued(tmp_path, request)
     assert again.model_dump(exclude={"seconds"}) == first.model_dump(exclude={"seconds"})
-
-
-def test_a_run_killed_in_the_middle_resumes_to_the_same_rows(tmp_path: Path) -> None:
-    """kill -9 of the process that plays, after some units were committed."""
-    plan = corridor_plan(num_episodes=60, slots=1)
-    whole = play(tmp_path / "whole", plan, Seeded())
-    folder = tmp_path / "killed"
-    request = Request(Settings(benchmark="corridor", workers=1), plan, agent=Seeded())
-    script = (
-        "import os, signal, sys; from pathlib import Path\n"
-        "from reglue_bench.evaluation import start\n"
-        "from reglue_bench.plans.plan import Plan\n"
-        "from reglue_bench.runs.run import Request\n"
-        "from reglue_bench.settings import Settings\n"
-        "from reglue_bench.runs.observer import NullObserver\n"
-        "from tests.reglue_bench.agents import Seeded\n"
-        "class Kills(NullObserver):\n"
-        "    seen = 0\n"
-        "    def outcome(self, outcome, phase):\n"
-        "        self.seen += 1\n"
-        "        if self.seen == 100: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "plan = Plan.from_json(sys.stdin.read())\n"
-        "settings = Settings(benchmark='corridor', workers=1)\n"
-        f"start(Path({str(folder)!r}), Request(settings, plan, agent=Seeded()), Kills())\n"
-    )
-    killed = subprocess.run(
-        [sys.executable, "-c", script], input=plan.to_json(), text=True, check=False, timeout=60
-    )
-    assert killed.returncode == -signal.SIGKILL
-    with Ledger(folder) as ledger:
-        # All but what waited for the disk; what was under way is played again.
-        assert len(list(ledger.rows())) < 100
-    assert rows(continued(folder, request)) == rows(whole)
 
 
 def test_a_run_is_continued_from_the_command_lines_settings(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from glue_server import Order, Outcome
 from reglue_bench.evaluation import carry_out, evaluate
+from reglue_bench.results.result import Result
 from reglue_bench.runs.ledger import Begun, Ledger, LedgerReader, Totals, Try
 from reglue_bench.runs.observer import NullObserver
 from reglue_bench.runs.run import Request, Retry, begin
@@ -19,7 +20,7 @@ from reglue_bench.settings import Settings
 from tests.glue_server.playing import cell
 from tests.programs import program
 from tests.reglue_bench.agents import Seeded
-from tests.reglue_bench.toys import corridor_plan, play
+from tests.reglue_bench.toys import corridor_plan, play, rows
 from tests.waiting import until
 
 READY = "REGLUE_TEST_READY"
@@ -40,13 +41,24 @@ class Pauses(Seeded):
 
 KILLED = """
 import os
-from reglue_bench import evaluate
-from tests.reglue_bench.runs.test_tries import READY, Pauses
+from tests.reglue_bench.runs.test_tries import READY, walk
 
 os.environ[READY] = {ready!r}
-evaluate("multi-task:tests.worlds:Corridor", agent=Pauses(), out={out!r}, num_episodes=40, slots=2,
-         workers=0, environment_args={{"solved": {{"walk": [0] * 40}}}})
+walk({out!r})
 """
+
+
+def walk(out: Path | str, **more: Any) -> Result:
+    return evaluate(
+        "multi-task:tests.worlds:Corridor",
+        agent=Pauses(),
+        out=out,
+        num_episodes=40,
+        slots=2,
+        workers=0,
+        environment_args={"solved": {"walk": [0] * 40}},
+        **more,
+    )
 
 
 def outcome(unit: int) -> Outcome:
@@ -71,6 +83,7 @@ def test_the_ledger_knows_which_units_are_in_play(tmp_path: Path) -> None:
 
 
 def test_what_was_in_play_when_a_run_was_killed_is_a_later_try(tmp_path: Path) -> None:
+    """A real kill -9; tests/simulator kills runs at any statement of SQL."""
     out, ready = tmp_path / "run", tmp_path / "ready"
     code = KILLED.format(out=str(out), ready=str(ready))
     with program(code, tmp_path) as killed:
@@ -80,17 +93,9 @@ def test_what_was_in_play_when_a_run_was_killed_is_a_later_try(tmp_path: Path) -
         killed.wait(10)
     in_play_then = in_play(out)
     assert set(in_play_then.values()) == {0}
-    result = evaluate(
-        "multi-task:tests.worlds:Corridor",
-        agent=Pauses(),
-        out=out,
-        resume=True,
-        num_episodes=40,
-        slots=2,
-        workers=0,
-        environment_args={"solved": {"walk": [0] * 40}},
-    )
+    result = walk(out, resume=True)
     assert result.complete
+    assert rows(result) == rows(walk(tmp_path / "undisturbed"))
     assert {row.unit for row in result.episodes if row.attempt} == set(in_play_then)
     assert result.episodes_retried == len(in_play_then)
     assert in_play(out) == {}
