@@ -14,8 +14,10 @@ from glue_server.rpc import GlueServer
 from glue_server.rpc.gateways.agent_gateway import AgentGateway
 from reglue import connect
 from reglue.net.grpc_settings import grpc
+from reglue.net.join_string import Transport
 from tests.glue_server.rpc.memory_entries import KnownEntries, gateway
-from tests.glue_server.rpc.peers import RawAgent
+from tests.glue_server.rpc.peers import RAW_AGENTS, RawAgent
+from tests.glue_server.rpc.proxies import TRANSPORTS
 
 Join = Callable[..., "Future[str]"]
 Dial = Callable[..., RawAgent]
@@ -45,13 +47,20 @@ def join(server: GlueServer) -> Iterator[Join]:
     threads.shutdown(wait=False, cancel_futures=True)  # the server's end lets them go
 
 
+@pytest.fixture(params=TRANSPORTS)
+def transport(request: pytest.FixtureRequest) -> Transport:
+    """Each rule of sessions holds over each."""
+    asked: Transport = request.param
+    return asked
+
+
 @pytest.fixture
-def dial(server: GlueServer, channel: grpc.Channel) -> Iterator[Dial]:
+def dial(server: GlueServer, channel: grpc.Channel, transport: Transport) -> Iterator[Dial]:
     """Joins message by message."""
     agents: list[RawAgent] = []
 
     def dial(**more: Any) -> RawAgent:
-        agents.append(RawAgent(channel, server.token, **more))
+        agents.append(RAW_AGENTS[transport](channel, server.token, **more))
         return agents[-1]
 
     yield dial

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from queue import SimpleQueue
 from typing import Any
 
@@ -20,6 +20,11 @@ from reglue.v1 import agent_pb2_grpc, lobby_pb2, lobby_pb2_grpc, session_pb2
 from tests.error_facts import assert_named
 
 PATIENCE_S = 20.0
+
+# Methods of a server.
+JOIN, CHECK = "/reglue.v1.LobbyService/Join", "/grpc.health.v1.Health/Check"
+SESSION = "/reglue.v1.AgentService/Session"
+REFLECTION = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
 
 
 def ask(channel: grpc.Channel, **request: Any) -> lobby_pb2.Ticket:
@@ -88,8 +93,20 @@ class _GlueEnd(GrpcStream):
         self._said.put(None)
 
 
+def hello_of(ticket: lobby_pb2.Ticket, *, proves: int = 0, **changed: Any) -> pb.AgentReply:
+    """A good hello, unless fields of it are changed; its proof is of `proves` answers."""
+    good: dict[str, Any] = {
+        "major": 1,
+        "session": ticket.session,
+        "proof": hello_proof(ticket.secret, ticket.session, proves),
+        "agent": "raw",
+        "episodic": True,
+    }
+    return pb.AgentReply(hello=pb.AgentHello(**good | changed))
+
+
 class RawAgent:
-    """One stream, opened with a good hello unless fields of it are changed."""
+    """One stream of gRPC, opened with a good hello unless fields of it are changed."""
 
     def __init__(
         self,
@@ -102,25 +119,18 @@ class RawAgent:
         **hello: Any,
     ) -> None:
         self.ticket = ticket or ask(channel, token=token)
+        self._open(channel, self.ticket.session if metadata is None else metadata)
+        self.send(first or hello_of(self.ticket, **hello))
+
+    def _open(self, channel: grpc.Channel, session: str) -> None:
         self._outbox: SimpleQueue[pb.AgentReply | None] = SimpleQueue()
-        session = self.ticket.session
-        proof = hello_proof(self.ticket.secret, session, 0)
-        good: dict[str, Any] = {
-            "major": 1,
-            "session": session,
-            "proof": proof,
-            "agent": "raw",
-            "episodic": True,
-        }
-        self.send(first or pb.AgentReply(hello=pb.AgentHello(**good | hello)))
         self.stream = agent_pb2_grpc.AgentServiceStub(channel).Session(
-            iter(self._outbox.get, None),
-            metadata=[("reglue-session", session if metadata is None else metadata)],
+            iter(self._outbox.get, None), metadata=[("reglue-session", session)]
         )
         self._calls: Iterator[pb.AgentCall] = iter(self.stream)
 
     def hear(self) -> pb.AgentCall:
-        """The next call. Raises grpc.RpcError where the stream broke."""
+        """The next call. Raises grpc.RpcError where it was denied, StopIteration at the end."""
         return next(self._calls)
 
     def send(self, reply: pb.AgentReply) -> None:
@@ -167,19 +177,11 @@ class RawUnixSocket:
     def __exit__(self, *_: object) -> None:
         self.socket.close()
 
-    def hello(self, **changed: Any) -> bytes:
-        ticket = self.ticket
-        proof = hello_proof(ticket.secret, ticket.session, changed.get("answered", 0))
-        good: dict[str, Any] = {
-            "major": 1,
-            "session": ticket.session,
-            "proof": proof,
-            "agent": "raw",
-        }
-        return pb.AgentReply(hello=pb.AgentHello(**good | changed)).SerializeToString()
+    def enter(self) -> lobby_pb2.UnixSocketWelcome:
+        self.send(hello_of(self.ticket).SerializeToString())
+        return self.welcome()
 
-    def enter(self, **changed: Any) -> lobby_pb2.UnixSocketWelcome:
-        self.send(self.hello(**changed))
+    def welcome(self) -> lobby_pb2.UnixSocketWelcome:
         return lobby_pb2.UnixSocketWelcome.FromString(self.hear())
 
     def send(self, message: bytes) -> None:
@@ -200,7 +202,55 @@ class RawUnixSocket:
     def _exactly(self, size: int) -> bytes:
         data = b""
         while len(data) < size:
-            more = self.socket.recv(size - len(data))
-            assert more, "the glue has closed the Unix socket"
+            try:
+                more = self.socket.recv(size - len(data))
+            except ConnectionResetError:
+                more = b""
+            if not more:
+                raise StopIteration("the glue has closed the Unix socket")
             data += more
         return data
+
+
+class RawUnixAgent(RawAgent):
+    """The same over the Unix socket of its ticket."""
+
+    def _open(self, channel: grpc.Channel, session: str) -> None:
+        self.unix_socket = RawUnixSocket(self.ticket)
+        self._is_welcome = False
+
+    def hear(self) -> pb.AgentCall:
+        if not self._is_welcome:
+            welcome = self.unix_socket.welcome()
+            if welcome.code:
+                raise _TurnedAway(welcome)
+            self._is_welcome = True
+        return self.unix_socket.call()
+
+    def send(self, reply: pb.AgentReply) -> None:
+        with suppress(OSError):  # the glue has closed it
+            self.unix_socket.send(reply.SerializeToString())
+
+    def hang_up(self) -> None:
+        self.unix_socket.socket.shutdown(socket.SHUT_WR)
+
+    def vanish(self) -> None:
+        self.unix_socket.socket.close()
+
+
+class _TurnedAway(grpc.RpcError):
+    """As gRPC says it."""
+
+    def __init__(self, welcome: lobby_pb2.UnixSocketWelcome) -> None:
+        super().__init__(welcome.why)
+        self._welcome = welcome
+
+    def code(self) -> grpc.StatusCode:
+        return next(each for each in grpc.StatusCode if each.value[0] == self._welcome.code)
+
+    def details(self) -> str:
+        return self._welcome.why
+
+
+RAW_AGENTS: Mapping[str, type[RawAgent]] = {"grpc": RawAgent, "unix": RawUnixAgent}
+"""By transport."""

@@ -18,15 +18,20 @@ from glue_server.rpc import GlueServer
 from glue_server.rpc import server as server_module
 from reglue.net.grpc_settings import grpc
 from reglue.net.join_string import split_address
-from tests.glue_server.rpc.peers import PATIENCE_S, ask, denied
+from tests.glue_server.rpc.peers import (
+    CHECK,
+    JOIN,
+    PATIENCE_S,
+    REFLECTION,
+    SESSION,
+    ask,
+    denied,
+)
 from tests.programs import program
 from tests.waiting import until
 
 OPTIONS = server_module._OPTIONS
-JOIN, CHECK = "/reglue.v1.LobbyService/Join", "/grpc.health.v1.Health/Check"
-SESSION = "/reglue.v1.AgentService/Session"
 WATCH = "/grpc.health.v1.Health/Watch"
-REFLECTION = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
 
 
 @pytest.mark.parametrize("method", [JOIN, CHECK, REFLECTION, WATCH])

@@ -53,16 +53,6 @@ def flood(unix_socket: RawUnixSocket, message: bytes, closing: ExitStack) -> Non
     closing.callback(stop)
 
 
-def test_an_agent_that_floods_its_unix_socket_while_it_waits_is_let_go(
-    server: GlueServer, closing: ExitStack
-) -> None:
-    unix_socket = closing.enter_context(RawUnixSocket(ticket_of(server)))
-    unix_socket.enter()
-    flood(unix_socket, UNASKED.SerializeToString(), closing)
-    port: Any = seated(server)
-    until(lambda: port.is_gone, "it is let go")
-
-
 def test_an_agent_that_answers_unasked_while_it_waits_is_let_go(
     server: GlueServer, dial: Dial
 ) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import resource
-import socket
-import struct
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -13,11 +11,8 @@ from pathlib import Path
 import pytest
 
 from glue_server.rpc import GlueServer
-from reglue.net.glue_socket import path_here
 from reglue.net.grpc_settings import grpc
-from reglue.net.lobby import hello_proof
-from reglue.v1 import agent_pb2, lobby_pb2
-from tests.glue_server.rpc.peers import PATIENCE_S, ask, seated
+from tests.glue_server.rpc.peers import RawUnixSocket, ask, seated
 
 SESSIONS = 1000
 MOST_BYTES = 50_000  # of memory, for each
@@ -52,23 +47,8 @@ def test_a_thousand_idle_sessions_take_no_threads_and_little_memory() -> None:
 def _join(server: GlueServer, channel: grpc.Channel, closing: ExitStack) -> None:
     """One more agent, which says hello and nothing else."""
     ticket = ask(channel, token=server.tokens["agent"])
-    connection = closing.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
-    connection.settimeout(PATIENCE_S)
-    connection.connect(path_here(ticket.unix_socket_path))
-    proof = hello_proof(ticket.secret, ticket.session, 0)
-    hello = agent_pb2.AgentHello(major=1, session=ticket.session, proof=proof, agent="idle")
-    _send(connection, agent_pb2.AgentReply(hello=hello).SerializeToString())
-    welcome = lobby_pb2.UnixSocketWelcome.FromString(_receive(connection))
-    assert welcome.code == grpc.StatusCode.OK.value[0], welcome.why
-
-
-def _send(connection: socket.socket, message: bytes) -> None:
-    connection.sendall(struct.pack("<I", len(message)) + message)
-
-
-def _receive(connection: socket.socket) -> bytes:
-    (size,) = struct.unpack("<I", connection.recv(4, socket.MSG_WAITALL))
-    return connection.recv(size, socket.MSG_WAITALL)
+    welcome = closing.enter_context(RawUnixSocket(ticket)).enter()
+    assert welcome.code == 0, welcome.why
 
 
 def _of_sessions() -> set[str]:

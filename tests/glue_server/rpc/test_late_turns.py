@@ -31,7 +31,7 @@ from tests.error_facts import raises
 from tests.glue_server.playing import cell, corridor_pool, in_turn
 from tests.glue_server.rpc.conftest import Dial
 from tests.glue_server.rpc.peers import PATIENCE_S, LocalStream, RawAgent, seated
-from tests.glue_server.rpc.proxies import TRANSPORTS, proxy_to
+from tests.glue_server.rpc.proxies import proxy_to
 from tests.leftovers import nothing_left
 from tests.waiting import until
 
@@ -75,9 +75,8 @@ def start() -> Iterator[Start]:
         threads.shutdown()
 
 
-@pytest.fixture(params=TRANSPORTS)
-def served(request: pytest.FixtureRequest, start: Start) -> Iterator[GlueServer]:
-    transport: Transport = request.param
+@pytest.fixture
+def served(transport: Transport, start: Start) -> Iterator[GlueServer]:
     with GlueServer(reconnect_window_s=PATIENCE_S, transport=transport) as server:
         yield server
 
@@ -233,16 +232,6 @@ def test_an_agent_that_says_nothing_is_lost_after_eight_turns(
         with raises(AgentTimeout, "8 answers"):
             played.extend(glue.play(in_turn([cell(variant=2)]), Phase.TRAIN))
     assert MOST_OWED == 8
-
-
-def test_a_late_turn_ends_the_play_unless_defaults_are_allowed(
-    server: GlueServer, dial: Dial
-) -> None:
-    agent = dial()
-    with ThreadPoolExecutor(1) as threads:
-        threads.submit(lambda: (agent.done(), agent.act(np.float32(0.5).tobytes())))
-        with raises(AgentTimeout, "0.05 s"):
-            walk(seated(server), Timeouts(PATIENCE_S, 0.05))
 
 
 class Leaves(Agent):

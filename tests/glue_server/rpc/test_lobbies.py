@@ -16,7 +16,6 @@ from tests.glue_server.playing import Follower
 from tests.glue_server.rpc.peers import PATIENCE_S, RawAgent, ask
 
 
-@pytest.mark.parametrize("transport", ["grpc", "unix"])
 def test_a_token_leads_to_its_own_room(transport: Transport) -> None:
     with GlueServer(places={"agent": 0}) as server, ThreadPoolExecutor(2) as threads:
         rooms = {token: server.private_lobby("agent", token=token) for token in ("one", "two")}

@@ -19,10 +19,7 @@ from tests.glue_server.rpc.conftest import Dial
 from tests.glue_server.rpc.peers import (
     PATIENCE_S,
     LocalStream,
-    RawUnixSocket,
-    frame,
     seated,
-    ticket_of,
 )
 from tests.waiting import until
 
@@ -119,20 +116,19 @@ def test_an_answer_that_is_late_is_the_fault_of_its_peer(
     assert port.receive(FOREVER_S) == TextMessage("to 2")
 
 
-def test_an_agent_on_a_unix_socket_is_told_what_was_out_of_order(server: GlueServer) -> None:
-    with RawUnixSocket(ticket_of(server)) as agent:
-        agent.enter()
-        port: Any = seated(server)
-        for seq in (1, 2):
-            port.send(TextMessage(f"{seq}"))
-        replies = [answer(agent_pb2.AgentReply, seq).SerializeToString() for seq in (2, 1)]
-        agent.socket.sendall(b"".join(map(frame, replies)))
-        with raises(BadReply, code="OUT_OF_ORDER") as refused:
-            port.receive(FOREVER_S)
-        assert port.receive(FOREVER_S) == TextMessage("to 2")
-        port.refuse(refused.value)
-        calls = [agent.call() for _ in range(3)]
-        assert calls[2].refusal.code == session_pb2.REFUSAL_CODE_OUT_OF_ORDER
+def test_an_agent_is_told_what_was_out_of_order(server: GlueServer, dial: Dial) -> None:
+    agent = dial()
+    port: Any = seated(server)
+    for seq in (1, 2):
+        port.send(TextMessage(f"{seq}"))
+    for seq in (2, 1):
+        agent.send(answer(agent_pb2.AgentReply, seq))
+    with raises(BadReply, code="OUT_OF_ORDER") as refused:
+        port.receive(FOREVER_S)
+    assert port.receive(FOREVER_S) == TextMessage("to 2")
+    port.refuse(refused.value)
+    calls = [agent.hear() for _ in range(3)]
+    assert calls[2].refusal.code == session_pb2.REFUSAL_CODE_OUT_OF_ORDER
 
 
 def test_a_call_too_many_is_refused(server: GlueServer, dial: Dial) -> None:

@@ -14,13 +14,11 @@ from typing import Any
 import pytest
 
 from glue_server import EpisodeRunner
-from glue_server.conformance.tcp_proxy import TcpProxy
 from glue_server.rpc import GlueServer
 from glue_server.rpc.tls.authority import own_certificate, private_authority
 from glue_server.rpc.tls.server_certificate import ServerTls
 from reglue import Phase, connect
 from reglue.errors import BadArgument, UsageError, WrongTls, WrongToken
-from reglue.messages.agent_messages import TextMessage
 from reglue.net.join_string import JoinString, to_pem
 from reglue.net.lobby import tls_trouble
 from tests.error_facts import raises
@@ -140,30 +138,6 @@ def test_the_environment_may_name_other_roots(
     other = written(tmp_path, other=certificate("other").pem)["other"]
     monkeypatch.setenv("GRPC_DEFAULT_SSL_ROOTS_FILE_PATH", str(other))
     assert welcomed(server, start(Follower(), str(server.join_string("agent"))))
-
-
-def test_calls_through_cuts_are_each_carried_out_once(start: Start, tls: ServerTls) -> None:
-    class Counting(Follower):
-        heard = 0
-
-        def agent_message(self, message: str) -> str:
-            self.heard += 1
-            return f"{self.heard}: {message}"
-
-    with (
-        GlueServer(tls=tls, reconnect_window_s=PATIENCE_S, transport="grpc") as server,
-        TcpProxy(server.address) as way,
-    ):
-        left = start(Counting(), str(replace(server.join_string("agent"), address=way.address)))
-        port = seated(server)
-        for call in range(300):
-            port.send(TextMessage(str(call)))
-            if call % 30 == 15:
-                way.cut()
-            assert port.receive(PATIENCE_S) == TextMessage(f"{call + 1}: {call}")
-        port.close("thank you")
-        assert left.result(PATIENCE_S) == "thank you"
-        assert way.cuts >= 8
 
 
 # Not let in: and at once, since waiting mends none of these.

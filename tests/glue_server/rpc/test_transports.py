@@ -14,13 +14,11 @@ import pytest
 from glue_server.rpc import GlueServer
 from reglue import Experiment, connect
 from reglue.errors import BadArgument, UsageError
-from reglue.messages.agent_messages import TextMessage
 from reglue.net.glue_socket import HELLO_BYTES
 from reglue.v1 import lobby_pb2
 from tests.error_facts import raises
 from tests.glue_server.playing import Follower
 from tests.glue_server.rpc.peers import PATIENCE_S, frame, seated, ticket_of
-from tests.waiting import until
 
 
 @pytest.fixture
@@ -165,21 +163,3 @@ def test_who_wants_the_unix_socket_alone_waits_for_a_glue_that_does_not_listen_n
 def test_there_are_three_transports() -> None:
     with GlueServer() as server, raises(BadArgument, "'tcp'", "auto, grpc, unix"):
         connect(Follower(), server.address, server.token, transport="tcp")  # type: ignore[arg-type]
-
-
-def test_a_program_plays_over_the_unix_socket_too() -> None:
-    with (
-        GlueServer(transport="unix", places={"experiment": 1}) as server,
-        ThreadPoolExecutor(1) as threads,
-    ):
-        program = Experiment(server.address, server.token)
-        said = threads.submit(program.agent_message, "hello")
-        port: Any = server.next("experiment", PATIENCE_S)
-        while (call := port.next(PATIENCE_S)) is None:
-            assert not port.is_gone
-        port.answer(TextMessage(f"{call.text}?"))
-        assert said.result(PATIENCE_S) == "hello?"
-        left = threads.submit(program.close)
-        until(lambda: port.is_gone, "it has left")
-        port.close("thank you")
-        left.result(PATIENCE_S)

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import numpy as np
 import pytest
 
 from glue_server import EnvironmentCalls, EpisodeRunner
@@ -20,12 +19,20 @@ from reglue.errors import AgentDisconnected, AgentFault, AgentTimeout, Refused
 from reglue.messages.agent_messages import AgentInit, Freeze, RoutineDone, TextMessage
 from reglue.net.glue_socket import HELLO_BYTES
 from reglue.net.grpc_settings import grpc
+from reglue.net.join_string import Transport
 from reglue.net.lobby import hello_proof, unix_socket_proof
 from reglue.v1 import agent_pb2 as pb
-from reglue.v1 import environment_pb2, lobby_pb2, session_pb2
+from reglue.v1 import environment_pb2, session_pb2
 from tests.error_facts import raises
 from tests.glue_server.playing import PATIENT, SOLVED, Follower, cells, corridor_pool, in_turn
-from tests.glue_server.rpc.peers import PATIENCE_S, RawUnixSocket, frame, seated, ticket_of
+from tests.glue_server.rpc.peers import (
+    PATIENCE_S,
+    RawUnixSocket,
+    frame,
+    hello_of,
+    seated,
+    ticket_of,
+)
 from tests.leftovers import nothing_left
 from tests.worlds import Corridor
 
@@ -54,27 +61,6 @@ def test_the_welcome_shows_that_it_is_the_tickets_glue(server: GlueServer) -> No
         assert seated(server).hello.agent == "raw"
 
 
-@pytest.mark.parametrize(
-    ("changed", "code", "why"),
-    [
-        ({"proof": b"x" * 32}, "UNAUTHENTICATED", "somebody else's"),
-        ({"proof": b""}, "UNAUTHENTICATED", "somebody else's"),
-        ({"session": "another"}, "UNAUTHENTICATED", "no such ticket"),
-        ({"major": 7}, "FAILED_PRECONDITION", "got protocol version 7"),
-        ({"answered": 3}, "UNAUTHENTICATED", "lost its memory"),
-    ],
-)
-def test_who_has_no_good_hello_is_told_why_and_takes_no_place(
-    server: GlueServer, changed: Any, code: str, why: str
-) -> None:
-    with RawUnixSocket(ticket_of(server)) as unix_socket:
-        welcome = unix_socket.enter(**changed)
-        assert (welcome.code, welcome.proof) == (grpc.StatusCode[code].value[0], b"")
-        assert why in welcome.why
-        assert unix_socket.is_closed()
-    assert server.next("agent", 0.0) is None
-
-
 def test_a_ticket_of_another_role_does_not_do() -> None:
     with GlueServer(places={"agent": 1, "environment": 1}) as server:
         ticket = ticket_of(server)
@@ -83,7 +69,7 @@ def test_a_ticket_of_another_role_does_not_do() -> None:
         hello = environment_pb2.EnvironmentHello(major=1, session=ticket.session, proof=proof)
         with RawUnixSocket(ticket) as unix_socket:
             unix_socket.send(environment_pb2.EnvironmentReply(hello=hello).SerializeToString())
-            welcome = lobby_pb2.UnixSocketWelcome.FromString(unix_socket.hear())
+            welcome = unix_socket.welcome()
         assert (welcome.code, welcome.why) == (grpc.StatusCode.UNAUTHENTICATED.value[0], NO_TICKET)
         assert server.next("environment", 0.0) is None
 
@@ -112,7 +98,7 @@ def test_strangers_are_shown_out_before_anything_is_read(server: GlueServer, sai
 
 def test_who_says_nothing_keeps_nobody_waiting(server: GlueServer) -> None:
     with RawUnixSocket(ticket_of(server)) as silent, RawUnixSocket(ticket_of(server)) as slow:
-        hello = frame(slow.hello())
+        hello = frame(hello_of(slow.ticket).SerializeToString())
         slow.socket.sendall(hello[:9])
         silent.socket.sendall(b"\x10")
         with RawUnixSocket(slow.ticket) as quick:
@@ -135,8 +121,7 @@ def test_so_many_may_say_nothing_at_a_time(
     monkeypatch.setattr(unix_listener, "_MOST", 2)
     ticket = ticket_of(server)
     with RawUnixSocket(ticket), RawUnixSocket(ticket), RawUnixSocket(ticket) as third:
-        refused = lobby_pb2.UnixSocketWelcome.FromString(third.hear())
-        assert refused.code == grpc.StatusCode.RESOURCE_EXHAUSTED.value[0]
+        assert third.welcome().code == grpc.StatusCode.RESOURCE_EXHAUSTED.value[0]
         assert third.is_closed()
 
 
@@ -229,8 +214,7 @@ def test_a_newer_unix_socket_takes_over() -> None:
 # Drivers that wait for several at once.
 
 
-@pytest.mark.parametrize("transport", ["grpc", "unix"])
-def test_the_descriptor_is_readable_when_an_answer_or_a_loss_waits(transport: Any) -> None:
+def test_the_descriptor_is_readable_when_an_answer_or_a_loss_waits(transport: Transport) -> None:
     with (
         nothing_left(),
         GlueServer(transport=transport) as server,
@@ -313,18 +297,3 @@ def test_peers_are_waited_for_beyond_descriptor_1023() -> None:
 
 def readable(number: int, timeout_s: float) -> bool:
     return bool(select.select([number], [], [], timeout_s)[0])
-
-
-def test_a_large_turn_passes_whole(server: GlueServer) -> None:
-    class Echo(Follower):
-        def agent_message(self, message: str) -> str:
-            return message
-
-    text = "".join(map(chr, np.random.default_rng(0).integers(32, 127, 2**22)))
-    with ThreadPoolExecutor(1) as threads:
-        left = threads.submit(connect, Echo(), server.address, server.token)
-        port = seated(server)
-        port.send(TextMessage(text))
-        assert port.receive(PATIENCE_S) == TextMessage(text)
-        port.close("bye")
-        assert left.result(PATIENCE_S) == "bye"

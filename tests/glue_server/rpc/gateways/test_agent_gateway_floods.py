@@ -18,11 +18,10 @@ from glue_server.rpc.gateways.agent_gateway import AgentGateway
 from reglue.messages.agent_messages import AgentInit, RoutineDone
 from reglue.net.grpc_settings import grpc
 from reglue.net.join_string import split_address
-from reglue.net.lobby import hello_proof
 from reglue.v1 import agent_pb2 as pb
 from reglue.v1 import agent_pb2_grpc, session_pb2
 from tests.glue_server.rpc.memory_entries import TOKEN, KnownEntries, OwnRun
-from tests.glue_server.rpc.peers import PATIENCE_S, RawAgent, ask, denied, refusal, seated
+from tests.glue_server.rpc.peers import PATIENCE_S, RawAgent, ask, denied, hello_of, refusal, seated
 from tests.glue_server.rpc.test_connections import PREFACE
 from tests.waiting import until
 from tests.worlds import Corridor
@@ -121,15 +120,13 @@ def test_an_agent_that_floods_its_stream_while_it_waits_is_refused(
     """No more than its first message is taken in: what it sends takes no memory for long."""
     with grpc.insecure_channel(front.address, OWN) as channel:
         ticket = ask(channel, token=TOKEN, name="raw")
-        proof = hello_proof(ticket.secret, ticket.session, 0)
-        hello = pb.AgentHello(major=1, session=ticket.session, proof=proof)
         large = pb.AgentReply(seq=1, message=session_pb2.TextMessage(text="x" * 4_000_000))
         before = resident()
         sent = 0
 
         def messages() -> Iterator[pb.AgentReply]:
             nonlocal sent
-            yield pb.AgentReply(hello=hello)
+            yield hello_of(ticket)
             while sent < 200:
                 sent += 1
                 yield large
