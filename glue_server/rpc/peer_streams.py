@@ -126,7 +126,6 @@ class GrpcStream(Stream):
         # A message, and when it came; None: it was the last one.
         self._inbox: SimpleQueue[tuple[bytes | None, float]] = SimpleQueue()
         self._room = threading.Semaphore(_AHEAD)
-        self._is_over = False  # the last one was received
         self._bell: Bell | None = None
         self._belling = threading.Lock()
         threading.Thread(target=self._take_in, name="reglue-reader", daemon=True).start()

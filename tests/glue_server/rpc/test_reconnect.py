@@ -250,6 +250,15 @@ def test_who_gets_tickets_and_no_stream_gives_up_after_the_connect_timeout(
             left.result(PATIENCE_S)
 
 
+def test_a_peer_whose_process_has_ended_is_waited_for_no_more() -> None:
+    port, line = StreamPort(None, AgentCodec(2**20), reconnect_window_s=1e6), LocalStream()
+    port.attach(0, line.stream)
+    port.give_up()
+    assert not port.is_gone
+    port.broke(line.stream)
+    assert port.is_gone
+
+
 def test_an_answer_that_comes_twice_is_taken_once() -> None:
     """Also the memory of the glue is not filled by answers that nobody waits for."""
     port, line = StreamPort(None, AgentCodec(2**20)), LocalStream()
