@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from glue_server.rpc.peer_codecs import EnvironmentCodec
-from reglue.messages.agent_messages import Phase
+from reglue.messages.agent_messages import UNLIMITED, Phase
 from reglue.messages.environment_messages import Cell, EnvironmentReady, Play, Played
 from reglue.spec import Box, Discrete, TaskSpec, TensorSpec
 from reglue.wire.environment_encoding import encode_environment_reply
@@ -25,11 +26,17 @@ PLAY = Play(
 )
 
 
-def decoded(places: list[float], rooms: list[int], faults: dict[int, str]) -> Played:
-    """The result of an answer of four rows: slots 2, 0 and 3 step, and slot 1 starts."""
+def ready_codec() -> EnvironmentCodec:
+    """One that knows the task."""
     codec = EnvironmentCodec(2**20)
     ready = EnvironmentReady(SPEC, {"task": 1})
     codec.decode(encode_environment_reply(1, ready, None), PLAY)
+    return codec
+
+
+def decoded(places: list[float], rooms: list[int], faults: dict[int, str]) -> Played:
+    """The result of an answer of four rows: slots 2, 0 and 3 step, and slot 1 starts."""
+    codec = ready_codec()
     played = Played.blank(SPEC, PLAY, faults)
     played.observations["place"][:, 1] = places
     played.observations["room"][:] = rooms
@@ -62,3 +69,13 @@ def test_numbers_that_a_discrete_lacks_are_the_environments_fault() -> None:
 def test_rows_of_slots_that_failed_are_not_looked_at() -> None:
     played = decoded([0.0, 0.0, 7.0, 7.0], [0, 0, 9, 9], {3: "it broke", 1: "so did it"})
     assert (played.outside, played.faults) == (0, {3: "it broke", 1: "so did it"})
+
+
+def test_plays_of_a_task_that_is_known_are_encoded_the_quick_way(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    slowly: list[Play] = []
+    slow = "glue_server.rpc.peer_codecs.encode_environment_call"
+    monkeypatch.setattr(slow, lambda _seq, call, _spec: slowly.append(call))
+    assert ready_codec().encode(2, PLAY, UNLIMITED)
+    assert not slowly

@@ -152,6 +152,7 @@ def test_several_turns_may_be_under_way(served: GlueServer, start: Start) -> Non
 
 def test_an_agent_that_is_away_misses_one_turn(served: GlueServer, start: Start) -> None:
     """However long it tries to come back, within its reconnect window."""
+    one_s = replace(SHORT, step_s=1.0)
     with proxy_to(served) as way:
 
         def leave() -> None:
@@ -159,16 +160,17 @@ def test_an_agent_that_is_away_misses_one_turn(served: GlueServer, start: Start)
             way.cut()
 
         def let_back() -> None:
-            until(lambda: way.refused >= 4, "it has tried to come back several times")
+            until(lambda: port.away_s > 2.5 * one_s.step_s, "it was away for several turns' time")
             way.target = served.address
 
         agent = Late(5, first=leave)
         left = start(connect, agent, way.address, served.token)
-        agent.port = port = seated(served)
+        port: Any = seated(served)
+        agent.port = port
         agent.seated.set()
         with ThreadPoolExecutor(1) as threads:
             back = threads.submit(let_back)
-            late = check(agent, walk(port, replace(SHORT, step_s=1.0)))
+            late = check(agent, walk(port, one_s))
             back.result(PATIENCE_S)
         assert 5 in late
         assert 6 not in late
