@@ -15,6 +15,7 @@ from reglue.environments.environment import Environment
 from reglue.error_message import brief, printable
 from reglue.errors import BadArgument, BadReply, EnvironmentFault, EnvironmentLost, IllegalAction
 from reglue.messages.environment_messages import Cell, Play, Played
+from reglue.retrying import Backoff
 from reglue.rng import Rng
 from reglue.spec import Arrays
 
@@ -26,6 +27,9 @@ Raises EnvironmentFault, and IllegalAction if nothing changed.
 
 MOST_SEEDS = 2**31
 """Seeds are below this number: an int32 holds them, and NumPy's RandomState takes them."""
+
+PAUSES = Backoff(0.1, factor=1.6, most_s=2.0)
+"""Pauses between attempts to reach a server that answered before."""
 
 _MOST_CHARACTERS = 4096  # of a fault: the protocol's limit
 _FAREWELL_S = 1.0  # the longest wait for the answers to requests that end worlds

@@ -10,7 +10,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from reglue.bridges.dm_env_rpc.tensor_messages import grpc, pb
-from reglue.bridges.server_worlds import Wait
+from reglue.bridges.server_worlds import PAUSES, Wait
 from reglue.errors import EnvironmentFault, EnvironmentLost, EnvironmentTimeout
 
 _LOOK_S = 0.1  # between two checks of the deadline
@@ -22,24 +22,26 @@ class WorldStream:
     def __init__(
         self, open_stream: Callable[..., Any], watch: AnswerWatch, *, is_patient: bool
     ) -> None:
-        """`is_patient`: try to connect until the first answer is late; then `receive` raises
-        EnvironmentLost.
+        """`is_patient`: try to connect until the first answer is late, also if a connection breaks
+        before it; then `receive` raises EnvironmentLost.
         """
         self.world = ""  # its name; empty: none was created
         self.has_failed = False  # the world is to be replaced
         self.owed = 0  # answers that are still to be received
         self._watch = watch
         self._is_patient = is_patient  # until the first answer
-        self._requests: SimpleQueue[Any] = SimpleQueue()
-        requests: Iterator[Any] = iter(self._requests.get, None)
-        self._answers = open_stream(requests, wait_for_ready=is_patient)
-        self.cancel: Callable[[], object] = self._answers.cancel
+        self._open_stream = open_stream
+        self._unanswered: list[Any] = []  # requests before the first answer
+        self._open()
 
     def send(self, requests: Sequence[Any], wait: Wait) -> None:
         """Send requests: messages of dm_env_rpc."""
         for request in requests:
             self.owed += 1
-            self._requests.put(pb.EnvironmentRequest(**{kind_of(request): request}))
+            message = pb.EnvironmentRequest(**{kind_of(request): request})
+            self._requests.put(message)
+            if self._is_patient:
+                self._unanswered.append(message)
 
     def receive(self, requests: Sequence[Any], wait: Wait) -> list[Any]:
         """The answers to `requests`, which were sent. Raises EnvironmentFault."""
@@ -60,9 +62,23 @@ class WorldStream:
         return answers
 
     def _next(self, watch: AnswerWatch) -> Any:
+        pauses = PAUSES.pauses()
         watch.stream = self
         try:
-            answer = next(self._answers)
+            while (answer := self._received(watch)) is None:
+                time.sleep(min(next(pauses), watch.left_s))
+                self.close()
+                self._open()
+        finally:
+            watch.stream = None
+        self._is_patient = False
+        self._unanswered.clear()
+        return answer
+
+    def _received(self, watch: AnswerWatch) -> Any:
+        """The next answer; None of a connection that broke before its first and may be retried."""
+        try:
+            return next(self._answers)
         except StopIteration:
             raise EnvironmentFault("it ended the connection") from None
         except grpc.RpcError as error:
@@ -71,12 +87,22 @@ class WorldStream:
                 if self._is_patient:
                     raise EnvironmentLost(f"{silence} on a new connection") from None
                 raise EnvironmentTimeout(silence) from None
+            if self._is_patient and error.code() is grpc.StatusCode.UNAVAILABLE:
+                return None
             what = f"{error.code().name}: {error.details()}"
             raise EnvironmentFault(f"the connection is lost: {what}") from None
-        finally:
-            watch.stream = None
-        self._is_patient = False
-        return answer
+
+    def _open(self) -> None:
+        """Open the stream, and send what was sent before."""
+        self._requests: SimpleQueue[Any] = SimpleQueue()
+        for message in self._unanswered:
+            self._requests.put(message)
+        requests: Iterator[Any] = iter(self._requests.get, None)
+        self._answers = self._open_stream(requests, wait_for_ready=self._is_patient)
+
+    def cancel(self) -> None:
+        """End the wait for an answer."""
+        self._answers.cancel()
 
     def close(self) -> None:
         """End the connection."""
@@ -102,6 +128,11 @@ class AnswerWatch:
     def is_late(self) -> bool:
         """Whether time is up."""
         return time.monotonic() > self._until
+
+    @property
+    def left_s(self) -> float:
+        """Seconds until time is up, 0 or more."""
+        return max(0.0, self._until - time.monotonic())
 
     def begin(self, timeout_s: float) -> None:
         """From now on, all answers must arrive within `timeout_s` seconds."""

@@ -16,7 +16,7 @@ from threading import Timer
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
-from reglue.bridges.server_worlds import Wait
+from reglue.bridges.server_worlds import PAUSES, Wait
 from reglue.error_message import brief, error_text
 from reglue.errors import (
     BadArgument,
@@ -26,7 +26,6 @@ from reglue.errors import (
     IllegalAction,
     MissingExtra,
 )
-from reglue.retrying import Backoff
 
 try:
     from websockets.exceptions import (
@@ -42,9 +41,6 @@ except ModuleNotFoundError as error:
 
 MOST_BYTES = 16 * 2**20
 """The largest message."""
-
-PAUSES = Backoff(0.1, factor=1.6, most_s=2.0)
-"""Pauses between attempts to reach a server that answered before."""
 
 _PIECE = 2**16  # the most bytes of one read
 _CLOSE_S = 1.0
