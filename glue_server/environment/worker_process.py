@@ -65,7 +65,7 @@ TO_WORKER: Codec[ToWorker] = Codec(ToWorker)
 
 @dataclass(frozen=True, slots=True)
 class CanPlay:
-    """An EnvironmentReady, with its spec encoded."""
+    """An EnvironmentReady, with its spec encoded, and `separate_slots`; see Environment."""
 
     spec: bytes
     variants: Mapping[str, int]
@@ -77,6 +77,7 @@ class CanPlay:
     raw_actions: bool
     whole_turns: bool
     repeatable: bool
+    separate_slots: bool
 
     @classmethod
     def of(cls, environment: Environment) -> Self:
@@ -92,12 +93,15 @@ class CanPlay:
             raw_actions=environment.raw_actions,
             whole_turns=environment.whole_turns,
             repeatable=environment.repeatable,
+            separate_slots=environment.separate_slots,
         )
 
     @property
     def ready(self) -> EnvironmentReady:
         """The message that this encodes."""
-        return EnvironmentReady(**(asdict(self) | {"spec": spec_from_bytes(self.spec)}))
+        values = asdict(self) | {"spec": spec_from_bytes(self.spec)}
+        del values["separate_slots"]
+        return EnvironmentReady(**values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +160,9 @@ class WorkerFaults:
 
 class Worker(Protocol):
     """The environments of some slots, in a process here or on another machine."""
+
+    separate_slots: bool
+    """Whether a slot that failed begins anew by itself; `ready` comes first."""
 
     @property
     def name(self) -> str:
@@ -244,6 +251,7 @@ class WorkerProcess:
     """
 
     def __init__(self, suite: SuiteName, log_file: Path | None, *, timeout_s: float) -> None:
+        self.separate_slots = False
         self._silence = Silence(timeout_s)
         self._answers_within_s = min(timeout_s, MOST_S)
         self._child = Child(
@@ -283,6 +291,7 @@ class WorkerProcess:
             raise EnvironmentFault("a worker died before it had built its suite") from error
         match answer:
             case CanPlay():
+                self.separate_slots = answer.separate_slots
                 return answer.ready
             case CannotBuild(why):
                 raise UsageError(why)

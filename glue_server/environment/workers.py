@@ -150,9 +150,12 @@ class WorkersPort:
         return self._is_answered()
 
     def renew(self, slot: int) -> None:
-        """Replace its worker, unless the slot has not been asked about since that was done."""
-        if slot not in self.blank:
-            self._renew(self._pool.home(slot), at_once=False)
+        """Replace its worker, unless the slot has not been asked about since that was done, or the
+        environment begins it anew by itself.
+        """
+        place = self._pool.home(slot)
+        if slot not in self.blank and not self._pool.workers[place].separate_slots:
+            self._renew(place, at_once=False)
 
     def refuse(self, refused: BadReply) -> None:
         """Log it for the suite's author."""

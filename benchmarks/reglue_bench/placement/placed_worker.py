@@ -76,6 +76,7 @@ class PlacedWorker:
     """A process on a cluster's node: its channel reports its fate, and its port plays."""
 
     pid = 0
+    separate_slots = False  # its EnvironmentReady does not tell
 
     def __init__(
         self,

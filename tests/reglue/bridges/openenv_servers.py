@@ -154,10 +154,10 @@ def app_of(environment: Any, most: int = 16) -> Any:
 
 
 @contextmanager
-def served(app: Any) -> Iterator[str]:
-    """An app's URL, until the block ends."""
+def served(app: Any, at: int = 0) -> Iterator[str]:
+    """An app's URL, until the block ends; `at` is the port, 0 any."""
     server = uvicorn.Server(uvicorn.Config(app, log_level="critical"))
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    with socket.create_server(("127.0.0.1", at)) as listener:
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()
         deadline = time.monotonic() + 30
@@ -390,3 +390,9 @@ def bent(server: BentServer, *, at: int = 0) -> Iterator[str]:
 
 def _send(connection: ServerConnection, kind: str, data: Any) -> None:
     connection.send(json.dumps({"type": kind, "data": data}))
+
+
+if __name__ == "__main__":  # serves Game at a port until it is killed
+    with served(app_of(Game), at=int(sys.argv[1])) as where:
+        print(where, flush=True)
+        threading.Event().wait()

@@ -1,18 +1,17 @@
-"""A dm_env_rpc server that is gone for good ends the run, which is resumed once it is back."""
+"""A server that is killed in a run: the run waits until it is back, or ends and is resumed."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import reglue
+from reglue.spec import Array
 from tests.leftovers import nothing_left
+from tests.reglue.bridges.server_programs import DM_ENV_RPC, OPENENV, ServerProgram
 
 KILLS = """
 import os, signal
@@ -33,18 +32,6 @@ def play(seen):
     gear = np.sign(place[:, 0]).astype(np.int8)
     return {"push": np.tanh(place[:, :2]).astype(np.float32), "gear": gear}
 """
-
-
-@contextmanager
-def serving(port: int = 0) -> Iterator[tuple[int, int]]:
-    """The process id and the port of a server of its own process."""
-    words = [sys.executable, "-m", "tests.reglue.bridges.dm_servers", str(port)]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as server:
-        assert server.stdout is not None
-        try:
-            yield server.pid, int(server.stdout.readline().rpartition(":")[2])
-        finally:
-            server.kill()
 
 
 def options_of(folder: Path, port: int, **settings: Any) -> dict[str, Any]:
@@ -70,7 +57,7 @@ def test_a_killed_server_ends_the_run_and_a_resumed_one_has_the_rows_of_a_whole_
 ) -> None:
     fuse, out = tmp_path / "fuse", tmp_path / "run"
     with nothing_left():
-        with serving() as (pid, port):
+        with DM_ENV_RPC.serving() as (pid, port):
             options = options_of(tmp_path, port, slots=slots, workers=workers)
             whole = reglue.evaluate(**options)
             fuse.write_text(str(pid))
@@ -81,8 +68,41 @@ def test_a_killed_server_ends_the_run_and_a_resumed_one_has_the_rows_of_a_whole_
         lost = first.status_counts["environment_lost"]
         assert 1 <= lost <= slots
         assert first.status_counts.keys() <= {"ok", "missing", "environment_lost"}
-        with serving(port):
+        with DM_ENV_RPC.serving(port):
             again = reglue.evaluate(**options, out=out, resume=True)
     assert again.complete
     assert rows(again) == rows(whole)
     assert again.episodes_retried >= lost
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("program", [DM_ENV_RPC, OPENENV], ids=["dm-env-rpc", "openenv"])
+def test_a_killed_server_that_comes_back_in_time_changes_no_row(
+    program: ServerProgram, workers: int
+) -> None:
+    turns, kill_at = 0, 8
+
+    def play(seen: Mapping[str, Array]) -> dict[str, Array]:
+        nonlocal turns
+        turns += 1
+        if turns == kill_at:
+            kill()
+        return program.act(seen)
+
+    with (
+        nothing_left(),
+        program.serving() as (pid, port),
+        program.coming_back(pid, port) as kill,
+    ):
+        options: dict[str, Any] = {
+            "benchmark": f"evaluate:{program.name.format(port)}",
+            "num_episodes": 9,
+            "slots": 3,
+            "workers": workers,
+            "environment_args": dict(program.arguments),
+        }
+        undisturbed = reglue.evaluate(**options, agent=program.act)
+        disturbed = reglue.evaluate(**options, agent=play)
+    assert rows(disturbed) == rows(undisturbed)
+    assert disturbed.complete
+    assert disturbed.episodes_retried == 0

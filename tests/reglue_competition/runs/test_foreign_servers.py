@@ -1,0 +1,65 @@
+"""Submissions whose environments are servers that leave, or are silent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from reglue import Agent, Starts, Steps
+from reglue.spec import Array, Arrays, TaskSpec
+from tests.reglue.bridges.server_programs import OPENENV
+from tests.reglue_competition.competitions import phase
+from tests.reglue_competition.runs.corridor_submissions import joined, of_folder
+from tests.reglue_competition.runs.hosting import hosting
+
+
+def benchmark(name: str, **arguments: Any) -> dict[str, Any]:
+    """A benchmark of a phase."""
+    options = {
+        "num_episodes": 6,
+        "slots": 2,
+        "episode_limit": 10,
+        "worst_performance": -10.0,
+        "environment_args": arguments,
+    }
+    return {"benchmark": f"evaluate:{name}", "options": options}
+
+
+class Mover(Agent):
+    """Acts by what it sees, and calls `then` at its turn `at`."""
+
+    def __init__(self, then: Callable[[], None] = lambda: None, at: int = 0) -> None:
+        self._then, self._at = then, at
+        self._turns = 0
+
+    def agent_init(self, spec: TaskSpec) -> None:
+        pass
+
+    def agent_start(self, observations: Arrays, starts: Starts) -> dict[str, Array]:
+        return self._act(observations)
+
+    def agent_step(self, rewards: Array, observations: Arrays, steps: Steps) -> dict[str, Array]:
+        return self._act(observations)
+
+    def _act(self, observations: Arrays) -> dict[str, Array]:
+        self._turns += 1
+        if self._turns == self._at:
+            self._then()
+        return OPENENV.act(observations)
+
+
+def test_a_server_that_is_killed_and_comes_back_changes_no_row_of_a_submission(
+    tmp_path: Path,
+) -> None:
+    with OPENENV.serving() as (pid, port):
+        played = phase(benchmarks=[benchmark(OPENENV.name.format(port))])
+        with (
+            hosting(tmp_path, played) as server,
+            OPENENV.coming_back(pid, port) as kill,
+            joined(server.team("ours"), Mover(kill, at=8)),
+        ):
+            server.runs_until_status("finished", "ours")
+            submission = server.submission("ours")
+            theirs = server.alone(tmp_path / "alone", Mover(), submission)
+            assert of_folder(server.folder(submission), 1) == theirs
