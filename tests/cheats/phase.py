@@ -21,7 +21,7 @@ from reglue_competition.competition_folder import CompetitionFolder
 from reglue_competition.phases import PlannedBenchmark, Secrets
 from reglue_competition.runs.hosted import Hosted
 from reglue_competition.runs.submission import SubmittedBenchmark
-from reglue_competition.store import Run, Store
+from reglue_competition.store import Run, Store, Submission
 from reglue_competition.store.database import sqlite_url
 from reglue_competition.store.migrate import migrate
 from reglue_competition.store.server_lock import ServerLock
@@ -54,8 +54,8 @@ class _Hosted(Hosted):
 
     workers = 0
 
-    def _benchmark(self, drawn: PlannedBenchmark) -> SubmittedBenchmark:
-        made = super()._benchmark(drawn)
+    def _benchmark(self, planned: PlannedBenchmark, submission: Submission) -> SubmittedBenchmark:
+        made = super()._benchmark(planned, submission)
         limits = {"environment_timeout": _HANG_S, "workers": self.workers}
         return replace(made, settings={**made.settings, **limits})
 

@@ -188,7 +188,7 @@ def repeat(
                 Path(there),
                 lambda done, total: progress.update(task, completed=done, total=total),
             )
-            count = len(hosted.benchmarks_of(played))
+            count = len(hosted.benchmarks(played.phase))
             found = difference(played, competition.transcripts_path, Path(there), count)
         store.note("submission repeated", team=played.team, submission=submission, difference=found)
     say(f"{submission} {f'differs: {found}' if found else 'came to the same transcript again'}")

@@ -6,13 +6,13 @@ import hashlib
 import hmac
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from glue_server.rpc.gateways.agent_gateway import AgentGateway
 from reglue.errors import UsageError, settings_of
 from reglue.spec import TaskSpec
-from reglue_bench.benchmark.benchmark import Benchmark, make_plan
+from reglue_bench.benchmark.benchmark import Benchmark
 from reglue_bench.benchmark.declared import declared_repeatable
 from reglue_bench.plans.keys import cell_key
 from reglue_bench.plans.plan import Plan
@@ -53,11 +53,6 @@ class PlannedBenchmark:
         """Seconds that a submission's agent may take for it, in all."""
         assert self.settings.run_budget is not None
         return place_s(self.plan, self.settings.run_budget)
-
-    def on_cells_of(self, secret: str) -> PlannedBenchmark:
-        """The same benchmark with the goals and cells of another secret. Raises UsageError."""
-        settings = self.settings.model_copy(update={"secret": secret})
-        return replace(self, settings=settings, plan=make_plan(settings))
 
 
 def entry_secret(salt: bytes, submission: str, draw: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from reglue_bench.engines.run_environments import cores
 from reglue_competition.competition_folder import CompetitionFolder
@@ -45,15 +46,6 @@ class Hosted:
             self._benchmarks[phase] = self.folder.benchmarks(phase)
         return self._benchmarks[phase]
 
-    def benchmarks_of(self, submission: Submission) -> list[PlannedBenchmark]:
-        """A submission's benchmarks, with its phase's cells or its own. Raises UsageError."""
-        benchmarks = self.benchmarks(submission.phase)
-        if not submission.draw:
-            return benchmarks
-        salt = self.secrets.salt(submission.phase)
-        secret = entry_secret(salt, submission.id, submission.draw)
-        return [each.on_cells_of(secret) for each in benchmarks]
-
     def commitment(self, phase: str) -> str:
         """The commitment that is published when a phase opens. Raises UsageError."""
         return commitment(self.benchmarks(phase), self.secrets.salt(phase))
@@ -77,7 +69,9 @@ class Hosted:
             folder=str(self.runs_of(submission)),
             transcripts=str(transcripts),
             public_key=self.secrets.public_key,
-            benchmarks=tuple(self._benchmark(each) for each in self.benchmarks_of(submission)),
+            benchmarks=tuple(
+                self._benchmark(each, submission) for each in self.benchmarks(submission.phase)
+            ),
             reconnect_window_s=self.reconnect_window_s,
             connect_timeout_s=self.definition.play.connect_timeout_s,
             lost=lost,
@@ -105,7 +99,17 @@ class Hosted:
         """The folder of its runs."""
         return self.folder.runs_path / submission.folder
 
-    def _benchmark(self, benchmark: PlannedBenchmark) -> SubmittedBenchmark:
-        share = max(1, cores() // self.definition.play.places)
-        settings = benchmark.settings.model_copy(update={"workers": share})
-        return SubmittedBenchmark(settings.model_dump(mode="json"), benchmark.plan.to_json())
+    def _benchmark(self, planned: PlannedBenchmark, submission: Submission) -> SubmittedBenchmark:
+        """A benchmark with its phase's cells, or with the secret that draws the submission's own.
+
+        Its process draws these: an environment whose server is silent keeps no other submission
+        waiting.
+        """
+        changes: dict[str, Any] = {"workers": max(1, cores() // self.definition.play.places)}
+        plan = planned.plan.to_json()
+        if submission.draw:
+            salt = self.secrets.salt(submission.phase)
+            changes["secret"] = entry_secret(salt, submission.id, submission.draw)
+            plan = ""
+        settings = planned.settings.model_copy(update=changes)
+        return SubmittedBenchmark(settings.model_dump(mode="json"), plan)

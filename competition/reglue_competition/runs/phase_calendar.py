@@ -6,7 +6,7 @@ import logging
 import time
 from datetime import datetime
 
-from reglue.errors import UsageError
+from reglue.errors import EnvironmentFault, UsageError
 from reglue_competition.competition_folder import check_admitted
 from reglue_competition.definition import may_overlap
 from reglue_competition.runs.hosted import Hosted
@@ -102,7 +102,7 @@ class Calendar:
                 self._store, definition, benchmarks, published, folder=hosted.folder.path
             )
             self._store.open_phase(phase.name, published)
-        except UsageError as error:
+        except (UsageError, EnvironmentFault) as error:  # its file, or a server that it calls
             self._not_before[phase.name] = time.monotonic() + _AGAIN_S
             if self._last_error.get(phase.name) != str(error):
                 self._last_error[phase.name] = str(error)

@@ -21,8 +21,8 @@ from reglue.net.join_string import JoinString, join_string
 class SubmittedBenchmark:
     """One of a submission's benchmarks."""
 
-    settings: Mapping[str, Any] = field(repr=False)  # of Settings, with the phase's secret
-    plan: str  # JSON, as of Plan.to_json
+    settings: Mapping[str, Any] = field(repr=False)  # of Settings, with a secret
+    plan: str  # JSON, as of Plan.to_json; empty: its process makes it of the settings
 
 
 @dataclass(frozen=True, slots=True)

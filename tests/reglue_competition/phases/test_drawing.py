@@ -10,6 +10,7 @@ import pytest
 
 from env_adapters import SuiteName
 from reglue.errors import UsageError
+from reglue_bench.benchmark.benchmark import make_plan
 from reglue_bench.runs.environment_code import code_sha256
 from reglue_competition.phases import PlannedBenchmark, Secrets, entry_secret, plan_phase
 from tests.error_facts import raises
@@ -59,12 +60,16 @@ def test_an_entrys_own_goals_and_cells_follow_from_the_phases_salt(
     secrets: Secrets, tmp_path: Path
 ) -> None:
     of_phase, salt = drawn(secrets, tmp_path), secrets.salt("public")
-    names = [("s1", 1), ("s1", 2), ("s2", 1)]
-    found = [of_phase.on_cells_of(entry_secret(salt, *each)) for each in names]
-    assert len({str(goals(each)) for each in (of_phase, *found)}) == 4
-    assert len({each.plan.cells for each in (of_phase, *found)}) == 4
-    assert found[0] == of_phase.on_cells_of(entry_secret(salt, "s1", 1))
-    assert found[0].place_s == of_phase.place_s
+    names = [("s1", 1), ("s1", 2), ("s2", 1), ("s1", 1)]
+    secrets_of_entries = [entry_secret(salt, *each) for each in names]
+    *plans, again = [
+        make_plan(of_phase.settings.model_copy(update={"secret": each}))
+        for each in secrets_of_entries
+    ]
+    assert plans[0] == again
+    plans.append(of_phase.plan)
+    assert len({str(each.suite.config["goals"]) for each in plans}) == 4
+    assert len({each.cells for each in plans}) == 4
 
 
 def test_phases_and_competitions_draw_other_goals_and_cells(

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from reglue import Agent, Starts, Steps
 from reglue.spec import Array, Arrays, TaskSpec
+from tests.reglue.bridges.openenv_servers import BentServer, bent
 from tests.reglue.bridges.server_programs import OPENENV
-from tests.reglue_competition.competitions import phase
+from tests.reglue_bench.agents import Seeded
+from tests.reglue_competition.competitions import phase, practice
 from tests.reglue_competition.runs.corridor_submissions import joined, of_folder
-from tests.reglue_competition.runs.hosting import hosting
+from tests.reglue_competition.runs.hosting import corridor, hosting
+from tests.waiting import PATIENCE_S
 
 
 def benchmark(name: str, **arguments: Any) -> dict[str, Any]:
@@ -49,6 +53,19 @@ class Mover(Agent):
         return OPENENV.act(observations)
 
 
+@dataclass
+class QuietServer(BentServer):
+    """Accepts connections, and from some time on answers none."""
+
+    is_silent: bool = False
+
+    def answer_http(self, connection: Any, request: Any) -> Any:
+        """The schemas."""
+        if self.is_silent:
+            self.ended.wait(PATIENCE_S)
+        return super().answer_http(connection, request)
+
+
 def test_a_server_that_is_killed_and_comes_back_changes_no_row_of_a_submission(
     tmp_path: Path,
 ) -> None:
@@ -63,3 +80,25 @@ def test_a_server_that_is_killed_and_comes_back_changes_no_row_of_a_submission(
             submission = server.submission("ours")
             theirs = server.alone(tmp_path / "alone", Mover(), submission)
             assert of_folder(server.folder(submission), 1) == theirs
+
+
+def test_a_silent_server_keeps_no_other_submission_waiting(tmp_path: Path) -> None:
+    """A submission's own cells are drawn by its process, which asks the server for its spaces."""
+    quiet = QuietServer()
+    with bent(quiet) as url:
+        phases = (
+            practice(benchmarks=[corridor()]),
+            phase(benchmarks=[benchmark(f"openenv:{url}")], cells="own"),
+        )
+        with hosting(tmp_path, *phases) as server:
+            quiet.is_silent = True
+            with joined(server.team("stuck"), Mover()) as agent:
+                server.runs_until_status("playing", "stuck")
+                server.store.add_team("ours")
+                with joined(server.token("ours", "practice"), Seeded()):
+                    server.runs_until_status("finished", "ours")
+                assert server.submission("stuck").status == "playing"
+                assert server.submission("stuck").interrupted == 0
+                server.store.ask_cancel(server.submission("stuck").id)
+                server.runs_until_status("cancelled", "stuck")
+                server.runs_until(agent.done, "it is told")

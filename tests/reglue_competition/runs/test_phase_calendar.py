@@ -52,15 +52,22 @@ def test_a_phase_is_opened_before_its_date_where_the_organiser_asks(tmp_path: Pa
         assert public.plan_commitment == server.hosted.commitment("public")
 
 
-def test_a_phase_that_cannot_be_played_is_not_opened(tmp_path: Path) -> None:
-    missing = {"benchmark": "multi-task:tests.worlds:Nowhere"}
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("multi-task:tests.worlds:Nowhere", "Nowhere"),
+        ("evaluate:openenv:http://127.0.0.1:1", "Connection refused"),
+    ],
+)
+def test_a_phase_that_cannot_be_played_is_not_opened(tmp_path: Path, name: str, why: str) -> None:
+    missing = {"benchmark": name}
     with hosting(tmp_path, phase(benchmarks=[missing])) as server:
         server.queue.tick()
         server.queue.tick()
         assert server.store.phases()[0].state == "planned"
         events = server.store.events(limit=1000)
         (told,) = [each for each in events if each.kind == "phase not opened"]
-        assert "Nowhere" in told.detail["why"]
+        assert why in told.detail["why"]
 
 
 def test_a_phase_that_is_not_admitted_does_not_open_by_its_date(

@@ -18,6 +18,7 @@ from reglue.errors import (
     PlanDiffers,
     ReglueError,
 )
+from reglue_bench.benchmark.benchmark import make_plan
 from reglue_bench.evaluation import carry_out, conclude
 from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
@@ -106,9 +107,10 @@ class SubmissionPlay:
     def _play(self, index: int, benchmark: SubmittedBenchmark) -> Result:
         """Play one run."""
         folder = run_folder(Path(self._settings.folder), index)
+        settings = Settings.model_validate(benchmark.settings)
         request = Request(
-            Settings.model_validate(benchmark.settings),
-            Plan.from_json(benchmark.plan),
+            settings,
+            Plan.from_json(benchmark.plan) if benchmark.plan else make_plan(settings),
             peer=self._agent,
             nonce=f"{self._settings.submission} {index}",
         )
