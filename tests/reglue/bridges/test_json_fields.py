@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from reglue.bridges.openenv.json_fields import Fields
-from reglue.errors import UnknownName, UsageError
+from reglue.errors import EnvironmentFault, UnknownName, UsageError
 from reglue.spec import Box, Discrete, MultiBinary, TensorSpec
 from reglue.texts import Text
 
@@ -134,7 +134,16 @@ def test_rows_are_written_and_read() -> None:
     assert type(made.write(columns, 1)["bits"][0]) is bool
     assert columns["two"].tolist() == [[0, 0], [1, 0]]
     assert columns["deep/pair/0"].tolist() == [0.0, 0.5]
-    nulls = fields("observation", x={"anyOf": [{"type": "number"}, NULL]})
-    column = {"x": np.zeros(1)}
-    nulls.read({"x": None}, column, 0)
-    assert np.isnan(column["x"]).all()
+
+
+def test_null_is_nan_where_the_schema_allows_it_also_in_an_array() -> None:
+    number = {"anyOf": [{"type": "number", "minimum": 0}, NULL]}
+    nulls = fields("observation", x=number, three=array(number, 3), y={"type": "number"})
+    columns = {spec.name: spec.empty(1) for spec in nulls.specs}
+    nulls.read({"x": None, "three": [1.5, None, None], "y": 2}, columns, 0)
+    assert np.isnan(columns["x"]).all()
+    assert np.array_equal(columns["three"], [[1.5, np.nan, np.nan]], equal_nan=True)
+    assert nulls.nullable == {"x", "three"}
+    for value in (None, [None], [[1, 2, 3]]):
+        with pytest.raises(EnvironmentFault):
+            nulls.read({"x": 1, "three": value, "y": 2}, columns, 0)

@@ -101,6 +101,7 @@ def test_rows_are_those_of_a_loop_over_their_own_client(slots: int, workers: int
         rows = [(row.steps, row.return_) for row in result.episodes]
         assert rows == plain_episodes(url, [row.seed for row in result.episodes])
     assert result.repeatable is True
+    assert result.events == [], "null in a property that may be null is no mistake"
     assert len({earned for _, earned in rows}) == 7
     assert {steps for steps, _ in rows} == {9}
 

@@ -126,6 +126,15 @@ def test_what_is_outside_a_box_is_passed_on_said_and_counted(
     assert f"observation 'o'[1]: got {value}, wanted 0.0 to 10.0" in caplog.messages[0]
 
 
+def test_nan_where_it_stands_for_nothing_is_not_counted_and_numbers_outside_are() -> None:
+    check = DomainCheck(spec_of(TensorSpec("o", "float64", (2,), Box((1.0,), ()))))
+    rows = np.array([[np.nan, 2.0], [np.nan, 0.0], [np.nan, np.nan]])
+    assert check.mistakes({"o": rows}, [0, 1, 2], nullable={"o"}) == {}
+    assert check.outside_last == 1
+    check.mistakes({"o": rows}, [0, 1, 2])
+    assert check.outside_last == 3
+
+
 def test_rows_without_an_observation_are_not_counted() -> None:
     check = DomainCheck(spec_of(TensorSpec("o", "float64", (), Box((1.0,), ()))))
     assert check.mistakes({"o": np.zeros(3)}, [0, 1, 2], failed={0, 2}) == {}

@@ -86,6 +86,7 @@ class ServerWorlds(Environment):
             raise BadArgument(got=got, wanted="seconds, more than 0")
         self._server, self._timeout_s = server, float(str(timeout_s))
         self._streams: dict[int, Any] = {}
+        self._nullable = frozenset[str]()  # observations in which NaN is no number outside a Box
 
     @abstractmethod
     def _open(self, slot: int) -> Stream:
@@ -124,7 +125,7 @@ class ServerWorlds(Environment):
                 for values in answer.observations.values():
                     values[row] = 0
         domains = self._domains
-        faults |= domains.mistakes(answer.observations, slots, faults)
+        faults |= domains.mistakes(answer.observations, slots, faults, nullable=self._nullable)
         return Played(
             answer.rewards,
             answer.observations,

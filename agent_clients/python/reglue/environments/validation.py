@@ -247,6 +247,7 @@ class DomainCheck:
         failed: Container[int] = (),
         *,
         rows: Sequence[int] | None = None,
+        nullable: Container[str] = (),
     ) -> dict[int, str]:
         """The mistakes by slot.
 
@@ -255,6 +256,7 @@ class DomainCheck:
             slots: The slots of the rows.
             failed: Slots whose rows are not checked.
             rows: The rows to look at, if the arrays have others too.
+            nullable: Tensors of floats in which NaN stands for nothing, and is not counted.
         """
         by_slot: dict[int, str] = {}
         self.outside_last = 0
@@ -264,6 +266,8 @@ class DomainCheck:
                 seen = seen.take(rows, 0)
             if len(low) > (count := len(seen)):
                 low, high = low[:count], high[:count]  # noqa: PLW2901 - no call, as each turn asks
+            if tensor.name in nullable:
+                seen = np.where(np.isnan(seen), low, seen)
             if seen.size <= _FEW_TO_CLIP:  # NaN differs from what fmin and fmax make of it
                 is_inside = np.fmin(np.fmax(seen, low), high).tobytes() == seen.tobytes()
             else:

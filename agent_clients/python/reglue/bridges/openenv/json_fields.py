@@ -64,6 +64,8 @@ class Fields:
             hint = f"the argument {kind} changes schemas, or omits properties: {omitted}"
             raise UsageError(f"the {kind}'s {joined(some).args[0]}; {hint}")
         self.specs = tuple(reader.specs)
+        self.nullable = frozenset(reader.nullable)
+        """The tensors in which null is NaN."""
 
     def read(self, value: Any, columns: Arrays, row: int) -> None:
         """Write an object's values to a row of `columns`, name -> (rows, *shape).
@@ -116,15 +118,15 @@ class _Items:
 
 @dataclass(frozen=True, slots=True)
 class _Numbers:
-    """Numbers or booleans; null is NaN where the schema allows it."""
+    """Numbers or booleans; null is NaN where the schema allows it, also in an array."""
 
     spec: TensorSpec
     kinds: str  # NumPy's, of the JSON values that fit
     is_nullable: bool = False
 
     def read(self, value: Any, columns: Arrays, row: int) -> None:
-        if value is None and self.is_nullable:
-            value = math.nan
+        if self.is_nullable:
+            value = _with_nan(value)
         try:
             array = np.array(value)
         except (ValueError, OverflowError, RecursionError):  # rows of different lengths
@@ -203,6 +205,7 @@ class _Reader:
 
     def __init__(self, kind: str) -> None:
         self.specs: list[TensorSpec] = []
+        self.nullable: set[str] = set()  # the tensors in which null is NaN
         self.mistakes: dict[str, UsageError] = {}  # by property
         self._kind = kind
 
@@ -265,6 +268,8 @@ class _Reader:
                 return _Numbers(spec, "iu"), spec
             case "integer" | "number":
                 spec = TensorSpec(name, "float64", shape, _box(*_bounds(name, schema, 0)))
+                if is_nullable:
+                    self.nullable.add(name)
                 return _Numbers(spec, "iuf", is_nullable), spec
             case "string":
                 least = _count(name, schema, "minLength", 0)
@@ -362,6 +367,13 @@ def _bounds(name: str, schema: Schema, unit: int) -> tuple[float | None, float |
 
 def _box(low: float | None, high: float | None) -> Box:
     return Box(*(() if each is None else (float(each),) for each in (low, high)))
+
+
+def _with_nan(value: Any) -> Any:
+    """NaN for None, also in lists."""
+    if isinstance(value, list):
+        return [_with_nan(each) for each in value]
+    return math.nan if value is None else value
 
 
 def _wrong(name: str, value: Any, wanted: str) -> EnvironmentFault:

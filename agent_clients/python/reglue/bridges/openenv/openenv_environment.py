@@ -140,6 +140,7 @@ class OpenEnv(ServerWorlds):
             if first.specs != self._observations.specs:
                 got = f"observations of reset with {[each.name for each in first.specs]}"
                 raise UsageError(got=got, wanted="the properties of step's observations")
+            self._nullable = self._observations.nullable
             return TaskSpec(self._observations.specs, self._actions.specs)
         except UsageError as error:
             raise UsageError(f"{self._server}: {error.args[0]}") from None
