@@ -232,13 +232,27 @@ class Unrepeatable(Corridor):
         return Wandering(self)
 
 
-class Wandering(Walk):
+class SaysUnrepeatable(Corridor):
+    """A corridor that says that it is not repeatable, and whose variant 0 fails at step 3."""
+
+    repeatable = False
+
+    def world(self) -> Walk:
+        return Failing(self)
+
+
+class Failing(Walk):
     def step(self, action: Arrays) -> Step:
         taken = super().step(action)
         assert self._cell is not None
         if self._cell.variant == 0 and self._steps == 3:
             raise RuntimeError("the floor gave way")
-        return replace(taken, reward=float(os.getpid()))
+        return taken
+
+
+class Wandering(Failing):
+    def step(self, action: Arrays) -> Step:
+        return replace(super().step(action), reward=float(os.getpid()))
 
 
 class Doorbell(Corridor):

@@ -202,7 +202,12 @@ class EnvironmentCalls:
             self._replays.recall = recall
             return
         self._replays = Replays(
-            self._port, recall, self._exchange, self._change, lambda: self._late > 0
+            self._port,
+            recall,
+            self._exchange,
+            self._change,
+            is_late=lambda: self._late > 0,
+            is_repeatable=lambda: self.ready.repeatable,
         )
 
     def fails_again(self, episode: Sequence[Play]) -> str | None:

@@ -79,9 +79,13 @@ class Replays:
         exchange: Callable[[Play], Played],
         ask: Callable[[SlotRoutine], object],
         is_late: Callable[[], bool],
+        is_repeatable: Callable[[], bool],
     ) -> None:
         """`exchange` plays a Play of one slot; `ask` has a routine carried out; `is_late` says
         whether the last answer did not come in time, and was not the last that may be late.
+
+        Of an environment that is not repeatable, only a start that failed is played again: the
+        agent has seen nothing of it.
         """
         self.recall = recall
         self.lost: dict[int, str] = {}
@@ -90,6 +94,7 @@ class Replays:
         self._exchange = exchange
         self._ask = ask
         self._is_late = is_late
+        self._is_repeatable = is_repeatable
 
     def settled(self, play: Play, played: Played) -> Played:
         """The answer to `play` once each episode that failed, or is lost, was played again.
@@ -109,6 +114,8 @@ class Replays:
                 continue
             try:
                 calls = [*self.recall.recalled(slot)]
+                if len(calls) > 1:
+                    self._check_repeatable()
             except EnvironmentFault as forgotten:
                 faults[slot] = what if slot in lost else f"{what.strip()}\n{forgotten}"
                 continue
@@ -140,11 +147,18 @@ class Replays:
             return
         try:
             calls = [each for each in self.recall.recalled(slot) if each.is_answered]
+            if calls:
+                self._check_repeatable()
         except EnvironmentFault as forgotten:
             self.lost[slot] = f"its process was lost, and {forgotten}"
             return
         if isinstance(again := self._again(slot, calls), _Failure):
             self.lost[slot] = again.what
+
+    def _check_repeatable(self) -> None:
+        if not self._is_repeatable():
+            what = "the environment is not repeatable, so its episode is not played again"
+            raise EnvironmentFault(what)
 
     def _again(self, slot: int, calls: Sequence[Recalled]) -> Played | _Failure | None:
         """The last answer; None of no call."""

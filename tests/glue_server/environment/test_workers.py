@@ -40,7 +40,7 @@ from tests.glue_server.playing import (
 )
 from tests.programs import kill, wait_until_gone
 from tests.waiting import halt
-from tests.worlds import Narrow
+from tests.worlds import Narrow, SaysUnrepeatable
 
 pytestmark = pytest.mark.slow
 
@@ -240,6 +240,35 @@ def test_an_episode_that_cannot_be_rebuilt_does_not_go_on(make_pool: MakePool) -
         ("environment_error", 3),
     ]
     assert "cannot be repeated" in rows[1].detail
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_what_says_that_it_is_not_repeatable_fails_in_its_slot_and_is_not_played_again(
+    make_pool: MakePool, workers: int
+) -> None:
+    """The same actions would fail again, as if they had caused it."""
+    if workers:
+        pool, _ = make_pool("SaysUnrepeatable", solved={"walk": (0, 0)}, slots=2, workers=1)
+    else:
+        pool = local(SaysUnrepeatable(solved={"walk": (0, 0)}), 2)
+    rows = played(Follower(), pool, [cell(variant=0), cell(variant=1)])
+    assert [(row.status, row.steps) for row in rows] == [("environment_error", 2), ("ok", 5)]
+    assert "the floor gave way" in rows[0].detail
+    assert "not repeatable" in rows[0].detail
+    assert pool.executed == 8, "three steps and five"
+
+
+def test_what_says_that_it_is_not_repeatable_is_not_rebuilt_in_another_process(
+    make_pool: MakePool,
+) -> None:
+    pool, port = make_pool("SaysUnrepeatable", solved={"walk": (0, 0)}, slots=2, workers=1)
+    glue, _ = glue_of(Follower(), pool)
+    play_on = glue.play(in_turn([cell(variant=variant) for variant in (0, 1, 1)]), Phase.EVALUATE)
+    first = next(play_on)
+    kill(port.processes[0])
+    rows = by_k(iter([first, *play_on]))
+    assert [row.status for row in rows] == ["environment_error", "environment_error", "ok"]
+    assert "its process was lost" in rows[1].detail
 
 
 def test_a_slot_that_is_lost_has_no_state_until_it_begins_anew(make_pool: MakePool) -> None:

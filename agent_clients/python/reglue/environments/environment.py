@@ -97,7 +97,8 @@ class Environment:
 
     repeatable = True
     """False if its cells do not decide its episodes: it draws random numbers of its own. Scores of
-    it cannot be repeated; `evaluate` says so, and plays it.
+    it cannot be repeated; `evaluate` says so, and plays it. An episode that failed is not played
+    again.
     """
 
     @property
