@@ -13,6 +13,7 @@ from reglue_bench.rehearsal import Check
 from reglue_bench.runs.observer import NullObserver
 from reglue_competition.phase_admission import admission
 from reglue_competition.phases import Secrets, plan_phase
+from tests.reglue.bridges.openenv_servers import Game, app_of, served
 from tests.reglue_competition.competitions import definition, phase
 
 FILE = """
@@ -82,6 +83,11 @@ def checks(
         "options": {"num_episodes": 4, **(options or {})},
         "admit": bars,
     }
+    return checks_of(folder, entry, cells)
+
+
+def checks_of(folder: Path, entry: Mapping[str, Any], cells: str = "shared") -> list[Check]:
+    """Of a phase's one benchmark, which has this entry."""
     whole = definition(phase(benchmarks=[entry], cells=cells))
     secrets = Secrets.create(folder / "secrets")
     (drawn,) = plan_phase(whole, whole.phases[0], secrets, folder)
@@ -133,3 +139,17 @@ def test_one_that_an_agent_can_make_fail_is_not(tmp_path: Path) -> None:
     assert check.passed is False
     assert "ZeroDivisionError" in check.what
     assert "e+38" in check.what
+
+
+@pytest.mark.parametrize(("most", "is_beside"), [(2, True), (1, False)])
+def test_an_environment_of_a_server_is_compared_as_far_as_its_places_go(
+    tmp_path: Path, most: int, is_beside: bool
+) -> None:
+    with served(app_of(Game, most)) as url:
+        options = {"num_episodes": 4, "slots": 1, "episode_limit": 10, "worst_performance": -10}
+        entry = {"benchmark": f"evaluate:openenv:{url}", "options": options}
+        exact, robust, random, _ = checks_of(tmp_path, entry)
+    assert exact.passed
+    assert ("but beside another episode" not in exact.what) == is_beside
+    assert robust.passed
+    assert "scores" in random.what

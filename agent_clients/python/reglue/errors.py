@@ -391,6 +391,10 @@ class EnvironmentTimeout(EnvironmentFault):
     """An environment did not answer in time; it may still run."""
 
 
+class EnvironmentFull(EnvironmentFault):
+    """An environment can play no more episodes at once, such as a server without a free place."""
+
+
 class EnvironmentLost(EnvironmentFault):
     """What an environment needs is gone, such as a server that it calls: it can play no more.
 

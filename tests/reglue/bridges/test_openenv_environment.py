@@ -18,7 +18,7 @@ from openenv.core.generic_client import GenericEnvClient
 import reglue
 from env_adapters.suites import suite_name
 from reglue.bridges.openenv.openenv_environment import OpenEnv
-from reglue.errors import BadArgument, EnvironmentFault, UsageError
+from reglue.errors import BadArgument, EnvironmentFault, EnvironmentFull, UsageError
 from reglue.spec import Array, Discrete, TensorSpec
 from reglue.texts import Text
 from reglue_bench.benchmark.benchmark import make_plan
@@ -272,7 +272,7 @@ def test_more_slots_than_places_are_told_before_the_run() -> None:
     with (
         nothing_left(),
         served(app_of(Game, 2)) as url,
-        raises(EnvironmentFault, url, "slot 2", "2 environments", "max_concurrent_envs"),
+        raises(EnvironmentFull, url, "slot 2", "2 environments", "max_concurrent_envs"),
     ):
         OpenEnv(url).env_init(3)
 

@@ -13,7 +13,14 @@ from typing import Any, Protocol, TypeAlias
 
 from reglue.environments.environment import Environment
 from reglue.error_message import brief, printable
-from reglue.errors import BadArgument, BadReply, EnvironmentFault, EnvironmentLost, IllegalAction
+from reglue.errors import (
+    BadArgument,
+    BadReply,
+    EnvironmentFault,
+    EnvironmentFull,
+    EnvironmentLost,
+    IllegalAction,
+)
 from reglue.messages.environment_messages import Cell, Play, Played
 from reglue.retrying import Backoff
 from reglue.rng import Rng
@@ -212,7 +219,9 @@ class ServerWorlds(Environment):
             self._streams.pop(slot).close()
         elif stream is not None:
             stream.has_failed = True
-        return EnvironmentFault(what)
+        return (
+            EnvironmentFull(what) if isinstance(error, EnvironmentFull) else EnvironmentFault(what)
+        )
 
     def _lost(self, slot: int, error: EnvironmentLost) -> EnvironmentLost:
         """The error, with the name of the server that cannot be reached."""

@@ -21,6 +21,7 @@ from reglue.error_message import brief, error_text
 from reglue.errors import (
     BadArgument,
     EnvironmentFault,
+    EnvironmentFull,
     EnvironmentLost,
     EnvironmentTimeout,
     IllegalAction,
@@ -178,7 +179,7 @@ class SocketStream:
             most = data.get("max_sessions")
             got = f"{most} environments at once as its limit" if type(most) is int else message
             wanted = "fewer slots and runs at a time, or a server with a larger max_concurrent_envs"
-            raise EnvironmentFault(got=got, wanted=wanted)
+            raise EnvironmentFull(got=got, wanted=wanted)
         if kind == "step" and code == "VALIDATION_ERROR":
             self.owed -= 1
             raise IllegalAction(f"it refused the action: {brief(data.get('errors'))}")
