@@ -3,31 +3,54 @@
 from __future__ import annotations
 
 import random
+import signal
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from tests.simulator.scheduler import Process, Scheduler
+from tests.simulator.virtual_files import Disk
 from tests.simulator.virtual_network import network
+from tests.simulator.virtual_processes import send_signal
+from tests.simulator.virtual_threads import WallClock
 
 _MOST = 5  # in one run
-_FOR_S = (0.5, 8.0)  # how long a process is stopped, from … to …
+_FOR_S = (0.5, 8.0)  # how long one lasts, from … to …
+_SECOND = 0.1  # of that, after which the second Ctrl-C comes
+_JUMP_S = 48 * 3600.0  # of the clock, from half of that back to half of it on
+
+_LASTING = ("stop", "full disk", "slow disk", "refuse")
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Disturbance:
-    """A process that is stopped or killed, or a connection that is cut."""
+    """What goes wrong with a process, a connection, or what all processes share.
+
+    "interrupt" is Ctrl-C, "interrupt twice" two of them; a "clock" jumps; "refuse" lets nobody
+    connect; and "garble" makes the next message to a server unreadable.
+    """
 
     at_s: float
     kind: str
     place: float  # in [0, 1): which one of those that it may hit is hit
     for_s: float
 
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """That of `written`."""
+        at_s, place, for_s, kind = text.split(maxsplit=3)
+        return cls(float(at_s), kind, float(place), float(for_s))
+
+    @property
+    def written(self) -> str:
+        """All of it, to be kept in a file."""
+        return f"{self.at_s!r} {self.place!r} {self.for_s!r} {self.kind}"
+
     def __str__(self) -> str:
-        lasts = f" for {self.for_s:.1f} s" if self.kind == "stop" else ""
+        lasts = f" for {self.for_s:.1f} s" if self.kind in _LASTING else ""
         return f"{self.kind} at {self.at_s:.3f} s{lasts}"
 
 
@@ -47,26 +70,50 @@ def carry_out(
     run: Scheduler, disturbances: Sequence[Disturbance], targets: Callable[[], Sequence[Process]]
 ) -> None:
     """Let them happen to `targets`, each at its time, in the middle of whatever goes on."""
+    for each in disturbances:
+        run.after(each.at_s, partial(_happen, run, each, targets))
 
-    def happen(each: Disturbance) -> None:
-        match each.kind:
-            case "cut" if calls := network().calls:
+
+def _happen(run: Scheduler, each: Disturbance, targets: Callable[[], Sequence[Process]]) -> None:
+    match each.kind:
+        case "cut":
+            if calls := network().calls:
                 call = _one(calls, each)
                 run.say(f"a connection of {call.client.name} breaks")
                 network().cut(call)
-            case "stop" | "kill" if alive := [p for p in targets() if p.is_alive]:
+        case "refuse":
+            run.say(f"nobody can connect for {each.for_s:.1f} s")
+            network().refuses_until = run.now + each.for_s
+        case "garble":
+            network().garbles = True
+        case "full disk" | "slow disk":
+            run.say(f"{each.kind} for {each.for_s:.1f} s")
+            name = "full_until" if each.kind == "full disk" else "slow_until"
+            setattr(run.own(Disk), name, run.now + each.for_s)
+        case "clock":
+            run.own(WallClock).off_s += (each.place - 0.5) * _JUMP_S
+            run.say(f"the clock is {run.own(WallClock).off_s / 3600:+.1f} h off")
+        case _:
+            if alive := [process for process in targets() if process.is_alive]:
                 _hit(run, _one(alive, each), each)
-
-    for each in disturbances:
-        run.after(each.at_s, partial(happen, each))
 
 
 def _hit(run: Scheduler, process: Process, disturbance: Disturbance) -> None:
-    if disturbance.kind == "kill":
-        run.end_process(process, -9)
-    elif not process.is_stopped:
-        run.stop(process)
-        run.after(disturbance.for_s, lambda: run.go_on(process))
+    process.hits.append((run.now, disturbance.kind))
+    match disturbance.kind:
+        case "kill":
+            run.end_process(process, -9)
+        case "stop":
+            if not process.is_stopped:
+                run.stop(process)
+                run.after(disturbance.for_s, lambda: run.go_on(process))
+        case "interrupt":
+            send_signal(process, signal.SIGINT)
+        case "interrupt twice":
+            send_signal(process, signal.SIGINT)
+            run.after(_SECOND * disturbance.for_s, lambda: send_signal(process, signal.SIGINT))
+        case kind:
+            raise ValueError(f"got a disturbance {kind!r}")
 
 
 def _one(all_: Sequence[T], disturbance: Disturbance) -> T:

@@ -12,6 +12,7 @@ import logging
 import math
 import random
 import traceback
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -41,11 +42,15 @@ class Process:
 
     name: str
     pid: int
+    began: float
     parent: Process | None = None
     is_stopped: bool = False
     exit_code: int | None = None
     at_end: list[Callable[[], None]] = field(default_factory=list)
     state: dict[object, object] = field(default_factory=dict)  # of modules, of which it has its own
+    main: Thread | None = None  # its first thread
+    signals: deque[Callable[[], None]] = field(default_factory=deque)  # for it to carry out
+    hits: list[tuple[float, str]] = field(default_factory=list)  # when what went wrong with it
 
     @property
     def is_alive(self) -> bool:
@@ -67,6 +72,16 @@ class Thread:
     ready: Callable[[], bool] = lambda: True
     until: float = math.inf
     on_end: Callable[[], None] = lambda: None
+
+    @property
+    def is_signalled(self) -> bool:
+        """Whether it is to carry out what a signal leads to."""
+        return bool(self.process.signals) and self.process.main is self
+
+    def hear_signals(self) -> None:
+        """Carry that out. Raises what it raises."""
+        while self.is_signalled:
+            self.process.signals.popleft()()
 
 
 class Scheduler:
@@ -93,7 +108,7 @@ class Scheduler:
     def process(self, name: str, main: Callable[[], object]) -> Process:
         """Start a process."""
         parent = self._current.process if self._current else None
-        process = Process(name, pid=1000 + len(self._processes), parent=parent)
+        process = Process(name, 1000 + len(self._processes), self.now, parent)
         self._processes.append(process)
 
         def run() -> None:
@@ -105,11 +120,13 @@ class Scheduler:
                 raise
             except SystemExit as end:
                 code = end.code if isinstance(end.code, int) else 1
+            except KeyboardInterrupt:
+                code = 130
             except BaseException:  # noqa: BLE001 - the edge of a process
                 self.say(f"{name} fails: {traceback.format_exc().splitlines()[-1]}")
             self.end_process(process, code)
 
-        self.start(run, process)
+        process.main = self.start(run, process)
         return process
 
     def end_process(self, process: Process, code: int) -> None:
@@ -168,7 +185,8 @@ class Scheduler:
             ready = [
                 each
                 for each in self._threads
-                if not each.process.is_stopped and (each.until <= self.now or each.ready())
+                if not each.process.is_stopped
+                and (each.until <= self.now or each.is_signalled or each.ready())
             ]
             if ready:
                 self.switches += 1
@@ -249,19 +267,29 @@ class Scheduler:
         return thread
 
     def wait(self, ready: Callable[[], bool], until: float = math.inf) -> None:
-        """Let others go on until `ready`, or until that time."""
+        """Let others go on until `ready`, or until that time.
+
+        Raises what a signal leads to, which wakes a process's first thread.
+        """
         thread = self._current
         if self.is_over or thread is None:
             raise GreenletExit
-        thread.stack, thread.ready, thread.until = getcurrent(), ready, until
-        self._top.switch()
-        if self.is_over:
-            raise GreenletExit
+        while True:
+            thread.stack, thread.ready, thread.until = getcurrent(), ready, until
+            self._top.switch()
+            if self.is_over:
+                raise GreenletExit
+            if not thread.is_signalled:
+                return
+            thread.hear_signals()
+            if self.now >= until or ready():
+                return
 
     def make_way(self, took_s: float = _WORK_S) -> None:
         """Let others go on now and then, and what is due happen: a while has passed."""
         if self._current is None or self.is_over:
             return
+        self._current.hear_signals()
         self.now += self.rng.uniform(0.0, took_s)
         is_due = bool(self._events) and self._events[0][0] <= self.now
         if is_due or self.rng.random() < _SWITCH:

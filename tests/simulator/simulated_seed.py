@@ -45,6 +45,7 @@ def play(world: str, seed: int, disturbances: Sequence[Disturbance] | None = Non
     began = run.now
     log.handlers[:], log.propagate = [_Trace(run)], False
     log.setLevel(logging.INFO)
+    logging.root.handlers[:] = [_Trace(run)]  # else a command adds one
     gc.disable()  # what it collects may have locks
     with simulated(run), redirect_stdout(_Lines(run)), redirect_stderr(_Lines(run)):
         try:

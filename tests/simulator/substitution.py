@@ -56,8 +56,12 @@ def substitute() -> None:
         sys.modules.pop(name, None)
     for name in _ANEW:
         importlib.import_module(name)
+    threading: Any = sys.modules["threading"]
+    threading.main_thread = virtual_threads.main_thread
     virtual_grpc = importlib.import_module("tests.simulator.virtual_grpc")
     sys.modules["grpc"] = virtual_grpc.grpc_module()
+    children: Any = importlib.import_module("glue_server.processes.children")
+    children.die_with = virtual_processes.die_with
     interrupts: Any = importlib.import_module("glue_server.processes.interrupts")
     interrupts._stop = virtual_processes.PerProcess(interrupts._Stop)
 

@@ -4,32 +4,81 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import math
 import os
 import sqlite3
 from types import ModuleType
 from typing import Any
+from weakref import WeakSet
 
 from tests.simulator.scheduler import Process, running
 from tests.simulator.virtual_threads import like, scheduler
 
 _STATEMENT_S = 0.02  # for a statement of SQLite, at most: it may wait for the disk
+_SLOW_S = 1.0  # the same while the disk is slow
+_WRITES = (
+    "COMMIT",
+    "CREATE",
+    "DELETE",
+    "INSERT",
+    "REPLACE",
+    "PRAGMA journal_mode",
+    "PRAGMA wal_checkpoint",
+)
+
+
+class Disk:
+    """The disk of all processes of a run."""
+
+    def __init__(self) -> None:
+        self._run = scheduler()
+        self.full_until = self.slow_until = -math.inf
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing can be written."""
+        return self._run.now < self.full_until
+
+    def carry_out(self, statement: str) -> None:
+        """Take the time of a statement. Raises sqlite3.OperationalError if the disk is full."""
+        self._run.make_way(_STATEMENT_S)
+        if self._run.now < self.slow_until and self._run.current:
+            until = self._run.now + self._run.rng.uniform(0.0, _SLOW_S)
+            self._run.wait(lambda: False, until)
+        if self.is_full and statement.startswith(_WRITES):
+            error = sqlite3.OperationalError("database or disk is full")
+            error.sqlite_errorcode = sqlite3.SQLITE_FULL
+            error.sqlite_errorname = "SQLITE_FULL"
+            raise error
 
 
 class Connection(sqlite3.Connection):
     """Closed when its process ends. Others may go on before each statement, or end it there."""
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._cursors = WeakSet[sqlite3.Cursor]()
+
+    def abandon(self) -> None:
+        """Close it in the midst of whatever it does: a cursor with rows left would keep a lock."""
+        for cursor in self._cursors:
+            cursor.close()
+        self.close()
+
     def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
-        _make_way()
-        return super().execute(sql, parameters)
+        _carry_out(sql)
+        cursor = super().execute(sql, parameters)
+        self._cursors.add(cursor)
+        return cursor
 
     def executemany(self, sql: str, parameters: Any, /) -> sqlite3.Cursor:
-        _make_way()
+        _carry_out(sql)
         return super().executemany(sql, parameters)
 
 
-def _make_way() -> None:
+def _carry_out(sql: str) -> None:
     if now := running():
-        now.make_way(_STATEMENT_S)
+        now.own(Disk).carry_out(sql)
 
 
 def _connect(database: Any, **options: Any) -> Connection:
@@ -39,7 +88,7 @@ def _connect(database: Any, **options: Any) -> Connection:
     )
     now = running()
     if now and now.current:
-        now.current.process.at_end.append(connection.close)
+        now.current.process.at_end.append(connection.abandon)
     return connection
 
 

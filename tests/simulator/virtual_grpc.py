@@ -236,8 +236,8 @@ class Channel:
         if self._is_closed:
             raise ValueError("Cannot invoke RPC on closed channel!")
         its, now = network(), scheduler()
-        server = its.servers.get(self._address)
-        if server is None or not server.process.is_alive:
+        server = its.at(self._address)
+        if server is None:
             call = Call(self._here, _Nobody(self._here), method, metadata)
             now.after(its.delay_s(), lambda: call.end_at_client(UNAVAILABLE, "connection refused"))
         else:
@@ -267,10 +267,10 @@ class ClientStream:
 
     def send_all(self, messages: Iterator[bytes]) -> None:
         """Send what comes, until the call is over."""
-        for message in messages:
+        for place, message in enumerate(messages):
             if self._call.status is not None:
                 return
-            self.send(message)
+            self.send(network().carried(message) if place else message)  # the hello comes first
         self.send(None)
 
     def only(self, timeout: float | None) -> bytes:

@@ -6,6 +6,7 @@ by itself.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -41,6 +42,8 @@ class Network:
         self.servers: dict[str, Serves] = {}
         self.calls: list[Call] = []
         self._run = scheduler()
+        self.refuses_until = -math.inf  # whoever connects before then
+        self.garbles = False  # the next message of a session to its server
         self._port = _FIRST_PORT
         self._known: set[Process] = set()  # whose calls break when they end
 
@@ -59,6 +62,20 @@ class Network:
             return 0
         self.servers[f"{host}:{port}"] = server
         return int(port)
+
+    def at(self, address: str) -> Serves | None:
+        """The server that answers there now."""
+        found = self.servers.get(address)
+        is_open = self._run.now >= self.refuses_until
+        return found if found and found.process.is_alive and is_open else None
+
+    def carried(self, message: bytes) -> bytes:
+        """A message of a session, as it reaches its server."""
+        if not self.garbles:
+            return message
+        self.garbles = False
+        self._run.say("a message is garbled")
+        return b"\xff"
 
     def take_in(self, process: Process) -> None:
         """From now on break its calls when it ends."""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
-from tests.simulator.scheduler import running
+from tests.simulator.scheduler import Process, running
+from tests.simulator.virtual_files import Disk
 from tests.simulator.virtual_sockets import hand_over
 from tests.simulator.virtual_threads import like, scheduler
 
@@ -30,8 +33,6 @@ class Popen(subprocess.Popen[bytes]):
         parent = now.current.process if now.current else None
 
         def main() -> None:
-            import sys
-
             sys.argv = [*argv]
             mains[module]()
 
@@ -81,21 +82,82 @@ def _getppid() -> int:
     return parent.pid if parent and parent.is_alive else 1
 
 
+def _open(path: Any, flags: int, mode: int = 0o777, **options: Any) -> int:
+    now = running()
+    if now and flags & os.O_CREAT and now.own(Disk).is_full:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+    return os.open(path, flags, mode, **options)
+
+
 def os_module() -> ModuleType:
-    """`os`, with one core and the simulated process's end."""
+    """`os`, with one core, a disk that may be full, and the simulated process's end."""
     return like(
         os,
+        __file__=os.__file__,
         _exit=_exit,
         getpid=_getpid,
         getppid=_getppid,
+        open=_open,
         sched_getaffinity=lambda _: {0},
         sched_yield=lambda: None,
     )
 
 
+class _Handlers(dict[int, Any]):
+    """Those of a process."""
+
+    @classmethod
+    def of(cls, process: Process) -> _Handlers:
+        return process.state.setdefault(cls, cls({signal.SIGINT: signal.default_int_handler}))  # type: ignore[return-value]
+
+
+def send_signal(process: Process, number: signal.Signals) -> None:
+    """Let its first thread call the handler of that signal where it waits, or ends a line."""
+    now = scheduler()
+
+    def hear() -> None:
+        handler = _Handlers.of(process).get(number, signal.SIG_DFL)
+        if callable(handler):
+            handler(number, sys._getframe())
+        elif handler is signal.SIG_DFL:
+            now.end_process(process, -number)
+
+    if process.is_alive:
+        now.say(f"{process.name} gets {number.name}")
+    process.signals.append(hear)
+
+
+def _getsignal(number: int) -> Any:
+    now = running()
+    if now is None or now.current is None:
+        return signal.SIG_DFL
+    return _Handlers.of(now.current.process).get(number, signal.SIG_DFL)
+
+
+def _signal(number: int, handler: Any) -> Any:
+    now, before = running(), _getsignal(number)
+    if now and now.current:
+        process = now.current.process
+        if now.current is not process.main:
+            raise ValueError("signal only works in main thread of the main interpreter")
+        _Handlers.of(process)[number] = handler
+    return before
+
+
 def signal_module() -> ModuleType:
-    """`signal`, without handlers: nobody sends signals that a process could hear."""
-    return like(signal, signal=lambda _, __: signal.SIG_DFL)
+    """`signal`, with handlers for each simulated process."""
+    return like(signal, signal=_signal, getsignal=_getsignal)
+
+
+def die_with(parent: int, sent: signal.Signals = signal.SIGKILL) -> None:
+    """`children.die_with`: the kernel's part in it."""
+    now = scheduler()
+    assert now.current is not None, "a thread is to die"
+    child = now.current.process
+    if parent == 0 or child.parent is None:
+        return
+    let = now.go_on if sent == signal.SIGCONT else lambda each: now.end_process(each, -sent)
+    child.parent.at_end.append(lambda: let(child) if child.is_alive else None)
 
 
 class PerProcess:

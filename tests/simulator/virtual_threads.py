@@ -10,6 +10,7 @@ import _thread
 import math
 import random
 import secrets
+import sys
 import time
 import traceback
 from collections.abc import Callable
@@ -82,6 +83,21 @@ def _here() -> Process | None:
     return now.current.process if now and now.current else None
 
 
+def main_thread() -> object:
+    """`threading.main_thread`: of the present process; None as long as nobody looked at it."""
+    now, threading = running(), _threading()
+    if now is None or now.current is None:
+        return threading._main_thread
+    main = now.current.process.main
+    assert main is not None, "it has begun"
+    return threading._active.get(main.ident)
+
+
+def _threading() -> Any:
+    """The module that was loaded anew."""
+    return sys.modules["threading"]
+
+
 def _start_new_thread(function: Callable[..., object], args: tuple[Any, ...]) -> int:
     return scheduler().start(lambda: function(*args)).ident
 
@@ -126,6 +142,12 @@ def thread_module() -> ModuleType:
 # Time and chance.
 
 
+class WallClock:
+    """How far `time.time` is off: it may jump, unlike the other clocks."""
+
+    off_s = 0.0
+
+
 def _monotonic() -> float:
     now = running()
     return now.tick() if now else 0.0
@@ -137,16 +159,21 @@ def _sleep(seconds: float) -> None:
     now.wait(lambda: False, until)
 
 
+def _time() -> float:
+    now = running()
+    return _EPOCH + _monotonic() + (now.own(WallClock).off_s if now else 0.0)
+
+
 def time_module() -> ModuleType:
     """`time`; processor time is the machine's."""
     return like(
         time,
         monotonic=_monotonic,
         perf_counter=_monotonic,
-        time=lambda: _EPOCH + _monotonic(),
+        time=_time,
         monotonic_ns=lambda: round(1e9 * _monotonic()),
         perf_counter_ns=lambda: round(1e9 * _monotonic()),
-        time_ns=lambda: round(1e9 * (_EPOCH + _monotonic())),
+        time_ns=lambda: round(1e9 * _time()),
         sleep=_sleep,
     )
 

@@ -12,20 +12,24 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+import typer
 
 import reglue
+from glue_server.commands.command import INTERRUPTED, OK, Command
 from reglue import Steps
-from reglue.errors import ReglueError, RunBusy, RunDamaged, UsageError
+from reglue.errors import RunBusy, RunDamaged, StorageFailed, UsageError
 from reglue.spec import Arrays
+from reglue_bench.cli.shared_flags import exit_code
 from reglue_bench.evaluation import resume
 from reglue_bench.plans.plan import Plan
-from reglue_bench.run_folder import LEDGER
-from reglue_bench.runs.ledger import Ledger
+from reglue_bench.results.result import Result
 from reglue_bench.runs.observer import NullObserver
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.toys import corridor_plan, play, rows
 from tests.simulator.scheduler import Process, Scheduler, Violation, simulated
+from tests.simulator.worlds.exits import check_exit
 from tests.simulator.worlds.restarting import keep_starting
+from tests.simulator.worlds.run_rows import CommittedRows, is_storage_failure
 
 _ADDRESS, _TOKEN = "127.0.0.1:4096", "t" * 32
 _HOW: dict[str, Any] = {
@@ -59,11 +63,14 @@ def _wanted() -> list[tuple[Any, ...]]:
 class EvaluationWorld:
     """The rows are those of an undisturbed run, and what was committed stays.
 
-    The evaluation is killed, stopped, and resumed. The agent is cut off and stays: one that leaves
-    would lose its episodes. Its session outlasts every stop.
+    The evaluation is killed, stopped, interrupted, cannot write, and is resumed. The agent is cut
+    off and stays: one that leaves would lose its episodes. Its session outlasts every stop.
     """
 
-    disturbances: ClassVar[Sequence[str]] = ("kill", "kill", "stop", "cut")
+    disturbances: ClassVar[Sequence[str]] = (
+        *("kill", "kill", "stop", "interrupt", "interrupt twice"),
+        *("full disk", "slow disk", "clock", "cut", "refuse", "garble"),
+    )
     disturbances_s: ClassVar[float] = 8.0
     limit_s: ClassVar[float] = 120.0
 
@@ -71,10 +78,11 @@ class EvaluationWorld:
         self._run = run
         self._folder = Path(tempfile.mkdtemp(prefix="reglue-simulated-"))
         run.masked["FOLDER"] = str(self._folder)
-        self._committed: set[object] = set()
+        self._committed = CommittedRows(run, self._folder / "run")
         self._rows: list[tuple[Any, ...]] | None = None
         self._wanted = _wanted()
-        keep_starting(run, "evaluation", self._evaluate, until=self.is_over, at_end=self._look)
+        self._is_over = False
+        keep_starting(run, "evaluation", self._command, until=self.is_over, at_end=self._look)
         keep_starting(run, "agent", _play_agent, until=self.is_over)
 
     def targets(self) -> Sequence[Process]:
@@ -82,8 +90,8 @@ class EvaluationWorld:
         return [each for each in self._run.processes if each.name == "evaluation"]
 
     def is_over(self) -> bool:
-        """Whether it is complete."""
-        return self._rows is not None
+        """Whether it is complete, and its process has ended."""
+        return self._is_over
 
     def check(self) -> None:
         """Raise Violation if its rows are not those of an undisturbed run."""
@@ -94,36 +102,39 @@ class EvaluationWorld:
         """Remove its folder."""
         shutil.rmtree(self._folder)
 
-    def _evaluate(self) -> None:
-        folder = self._folder / "run"
+    def _command(self) -> None:
+        Command(self._bench)([])
+
+    def _bench(self) -> None:
         try:
-            result = resume(folder, NullObserver(), **_HOW)
+            result = self._evaluate()
         except RunDamaged as error:
             self._run.violate(str(error))
             raise
-        except RunBusy:
+        except StorageFailed as error:
+            if not is_storage_failure(error):
+                self._run.violate(f"the disk is full: {error}")
             raise
-        except UsageError:  # no run yet: it was killed before it had begun one
-            result = play(folder, _plan(), "wait", **_HOW)
         if result.complete:
             self._rows = rows(result)
+        elif result.ended_early is None:
+            self._run.violate("it is not complete, and did not end early")
+        raise typer.Exit(exit_code(result))
 
-    def _look(self) -> None:
-        """Note a violation if a row that was committed is missing."""
+    def _evaluate(self) -> Result:
         folder = self._folder / "run"
-        if not (folder / LEDGER).exists():
-            return
         try:
-            with Ledger(folder) as ledger:
-                now = {repr(row) for row in ledger.rows()}
-        except RunDamaged as error:
-            self._run.violate(str(error))
-            return
-        except ReglueError:  # killed before it had begun
-            return
-        if lost := self._committed - now:
-            self._run.violate(f"rows that were committed are lost: {lost}")
-        self._committed = {*now}
+            return resume(folder, NullObserver(), **_HOW)
+        except (RunBusy, RunDamaged):
+            raise
+        except UsageError:  # no run yet: it was killed before it had begun one
+            return play(folder, _plan(), "wait", **_HOW)
+
+    def _look(self, evaluation: Process) -> None:
+        """Note a violation if it ended otherwise than documented, or lost a committed row."""
+        check_exit(self._run, evaluation)
+        self._committed.look()
+        self._is_over = self._rows is not None and evaluation.exit_code in (OK, INTERRUPTED)
 
 
 class _Thinking(Seeded):

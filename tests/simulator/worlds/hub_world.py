@@ -32,7 +32,9 @@ class HubWorld:
     Peers that have ended are started again, as their people would. The hub itself stays.
     """
 
-    disturbances: ClassVar[Sequence[str]] = ("stop", "stop", "kill", "cut")
+    disturbances: ClassVar[Sequence[str]] = (
+        *("stop", "stop", "kill", "cut", "interrupt", "clock", "refuse", "garble"),
+    )
     disturbances_s: ClassVar[float] = 8.0
     limit_s: ClassVar[float] = 50.0
     """A process is stopped for 8 s at most. A run that is useless then is ended after 30 s: the
