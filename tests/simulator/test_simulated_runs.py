@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-WORLDS = ("hub", "evaluation")
+WORLDS = ("hub", "evaluation", "remote")
 SEEDS = 1000 // len(WORLDS)
 ENOUGH = 300  # seeds, within which a fault is found
 FAULTS = ("split", "twice", "halves")

@@ -9,6 +9,7 @@ from typing import ClassVar, Protocol
 from tests.simulator.scheduler import Process, Scheduler
 from tests.simulator.worlds.evaluation_world import EvaluationWorld
 from tests.simulator.worlds.hub_world import HubWorld
+from tests.simulator.worlds.remote_world import RemoteWorld
 
 
 class World(Protocol):
@@ -40,5 +41,5 @@ class World(Protocol):
 
 
 WORLDS: Mapping[str, type[World]] = MappingProxyType(
-    {"hub": HubWorld, "evaluation": EvaluationWorld}
+    {"hub": HubWorld, "evaluation": EvaluationWorld, "remote": RemoteWorld}
 )
