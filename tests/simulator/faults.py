@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import time
+from array import array
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
-from types import MappingProxyType
+from math import inf
+from pathlib import Path
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
+from filelock import BaseFileLock
+
+from glue_server.processes import interrupts
+from glue_server.rpc import server_session, stream_port
 from glue_server.rpc.gateways import run_gateway
 from glue_server.rpc.gateways.run_link import RunLink
+from glue_server.rpc.server_session import PeerSession
+from glue_server.rpc.stream_port import StreamPort
+from reglue.errors import StorageFailed
 from reglue.net.session import Session
+from reglue_bench.procedures import Todos
+from reglue_bench.runs import run_session
+from reglue_bench.runs.ledger import Ledger, writer
+from reglue_bench.runs.left_to_play import left_to_play
 from tests.simulator.virtual_files import Connection
 
 
@@ -52,6 +68,62 @@ def _halves() -> Iterator[None]:
         yield
 
 
+def _early() -> AbstractContextManager[Any]:
+    def left(ledger: Ledger, *how: Any) -> Todos:
+        todo, rows = left_to_play(ledger, *how), [*ledger.rows()]
+        if not rows or rows[-1].unit in todo.units:
+            return todo
+        first = array("I", [rows[-1].unit]), array("I", [rows[-1].attempt + 1])
+        return Todos(first[0] + todo.units, first[1] + todo.attempts)
+
+    return patch.object(run_session, "left_to_play", left)
+
+
+def _other_turn() -> AbstractContextManager[Any]:
+    remember = Session._remember
+
+    def remembered(session: Session, seq: int, answer: bytes) -> None:
+        before = session._answers.get(seq - 1)
+        if before is not None:
+            message = session._peer.role.from_peer.FromString(before)
+            message.seq = seq
+            answer = message.SerializeToString()
+        remember(session, seq, answer)
+
+    return patch.object(Session, "_remember", remembered)
+
+
+@contextmanager
+def _wall_clock() -> Iterator[None]:
+    wall = SimpleNamespace(monotonic=time.time)
+    with patch.object(stream_port, "time", wall), patch.object(server_session, "time", wall):
+        yield
+
+
+def _unwritten() -> AbstractContextManager[Any]:
+    record = Ledger.record
+
+    def recorded(*args: Any, **options: Any) -> None:
+        with suppress(StorageFailed):
+            record(*args, **options)
+
+    return patch.object(Ledger, "record", recorded)
+
+
+class _Marker(BaseFileLock):
+    """A lock that is a file's existence."""
+
+    def _acquire(self) -> None:
+        with suppress(FileExistsError):
+            self._context.lock_file_fd = os.open(self.lock_file, os.O_CREAT | os.O_EXCL)
+
+    def _release(self) -> None:
+        if (file := self._context.lock_file_fd) is not None:
+            self._context.lock_file_fd = None
+            os.close(file)
+        Path(self.lock_file).unlink()
+
+
 FAULTS: Mapping[str, Fault] = MappingProxyType(
     {
         "split": Fault(
@@ -64,6 +136,48 @@ FAULTS: Mapping[str, Fault] = MappingProxyType(
         ),
         "halves": Fault(
             "evaluation", "a commit is cut in two where the process ends within it", _halves
+        ),
+        "lost": Fault(
+            "remote",
+            "who kills an environment that connects by itself is asked again by a resume",
+            lambda: patch.object(run_session.Session, "_settle_lost", lambda _, todo, __: todo),
+        ),
+        "early": Fault("evaluation", "a resumed run plays its last complete episode again", _early),
+        "unheard": Fault(
+            "evaluation",
+            "Ctrl-C is swallowed while a run plays",
+            lambda: patch.object(interrupts._Stop, "hear", lambda *_: None),
+        ),
+        "locked": Fault(
+            "evaluation",
+            "a process that was killed keeps the lock of its run's folder",
+            lambda: patch.object(writer, "FileLock", _Marker),
+        ),
+        "unwritten": Fault(
+            "evaluation", "a commit that a full disk refuses is forgotten", _unwritten
+        ),
+        "unsent": Fault(
+            "evaluation",
+            "calls that a broken stream may have lost are not sent again",
+            lambda: patch.object(StreamPort, "_resume", lambda *_: None),
+        ),
+        "other turn": Fault(
+            "evaluation", "a call that comes again gets the answer to the one before", _other_turn
+        ),
+        "wall clock": Fault(
+            "evaluation", "limits of sessions are by a clock that may jump", _wall_clock
+        ),
+        "stays": Fault(
+            "hub",
+            "a peer that does not come back within its window keeps its place",
+            lambda: patch.object(
+                PeerSession, "_gone_at", lambda peer: -inf if peer._is_lost else inf
+            ),
+        ),
+        "promised": Fault(
+            "hub",
+            "a place is kept for ever for a peer that does not come",
+            lambda: patch.object(run_gateway, "_PROMISED_S", inf),
         ),
     }
 )

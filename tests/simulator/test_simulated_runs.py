@@ -13,7 +13,10 @@ ROOT = Path(__file__).parents[2]
 WORLDS = ("hub", "evaluation", "remote")
 SEEDS = 1000 // len(WORLDS)
 ENOUGH = 300  # seeds, within which a fault is found
-FAULTS = ("split", "twice", "halves")
+FAULTS = (
+    *("split", "twice", "halves", "lost", "early", "unheard", "locked"),
+    *("unwritten", "unsent", "other turn", "wall clock", "stays", "promised"),
+)
 
 
 def simulate(*arguments: str) -> subprocess.CompletedProcess[str]:
