@@ -8,5 +8,6 @@ seed fails always. Read in this order:
 3. `virtual_network` and `virtual_grpc`: calls between processes, which may be late, or break.
 4. `substitution`: puts these in the place of Python's before the program is imported.
 5. `worlds`: the processes of a run, and its properties; `disturbances`: kills, stops and cuts.
-6. `simulated_seed`: the run of a seed; `simulate`: many of them. `faults`: what has to be found.
+6. `simulated_seed`: the run of a seed; `simulate`: many of them. `faults`: what has to be found;
+   `failed_seeds`: what failed once.
 """

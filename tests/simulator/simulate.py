@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from tests.simulator.failed_seeds import FILE, FailedSeed, failed_seeds
 from tests.simulator.faults import FAULTS
 from tests.simulator.simulated_seed import Played, play, shrunk
 from tests.simulator.worlds import WORLDS
@@ -25,6 +26,9 @@ def main(
     fault: Annotated[
         str, typer.Option(help=f"put back a fault that is to be found: {', '.join(FAULTS)}")
     ] = "",
+    failed: Annotated[
+        bool, typer.Option("--failed", help=f"play the seeds of {FILE.name} alone")
+    ] = False,
     trace: Annotated[bool, typer.Option("--trace", help="show every run")] = False,
 ) -> None:
     """Play runs of the real program with simulated threads, time, processes and network.
@@ -36,6 +40,9 @@ def main(
     for got, known in ((world, WORLDS), (fault, FAULTS)):
         if got and got not in known:
             raise typer.BadParameter(f"got {got!r}, wanted {' or '.join(known)}")
+    if failed:
+        _play_failed(shows_all=trace)
+        return
     own = FAULTS[fault].world if fault else ""
     with FAULTS[fault].put_back() if fault else nullcontext():
         for each in [world or own] if world or own else WORLDS:
@@ -50,12 +57,29 @@ def _play(world: str, seeds: range, *, shows_all: bool) -> None:
         if shows_all:
             _show(played)
         if played.violations:
-            _show(shrunk(world, played))
+            smallest = shrunk(world, played)
+            _show(smallest)
+            entry = FailedSeed(world, seed, "", tuple(smallest.disturbances))
+            typer.echo(f"for {FILE.name}, once it is mended:\n{entry.written}")
             typer.echo(f"world {world}: seed {seed} fails, after {number} of {len(seeds)} seeds")
             raise typer.Exit(1)
         if sys.stderr.isatty() and number % _EVERY == 0:
             typer.echo(f"\rworld {world}: {number} of {len(seeds)} seeds", nl=False, err=True)
     typer.echo(f"world {world}: all holds with {len(seeds)} seeds")
+
+
+def _play_failed(*, shows_all: bool) -> None:
+    """Play those that failed once. Raises typer.Exit after the first that fails again."""
+    seeds = [*failed_seeds()]
+    for each in seeds:
+        play(each.world, 0, [])  # as in _play
+        played = play(each.world, each.seed, each.disturbances)
+        if shows_all or played.violations:
+            _show(played)
+        if played.violations:
+            typer.echo(f"world {each.world}: seed {each.seed} fails again: {each.why}")
+            raise typer.Exit(1)
+    typer.echo(f"all holds with the seeds that failed once: {len(seeds)}")
 
 
 def _show(played: Played) -> None:

@@ -27,6 +27,11 @@ def simulate(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def test_seeds_that_failed_once_hold() -> None:
+    done = simulate("--failed")
+    assert done.returncode == 0, done.stdout[-20_000:] + done.stderr[-20_000:]
+
+
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.timeout(900)
 def test_properties_hold_whatever_goes_wrong(world: str) -> None:
