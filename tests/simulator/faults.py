@@ -17,6 +17,7 @@ from unittest.mock import patch
 
 from filelock import BaseFileLock
 
+from glue_server.environment.replaying import Replays
 from glue_server.processes import interrupts
 from glue_server.rpc import server_session, stream_port
 from glue_server.rpc.gateways import run_gateway
@@ -155,6 +156,11 @@ FAULTS: Mapping[str, Fault] = MappingProxyType(
         ),
         "unwritten": Fault(
             "evaluation", "a commit that a full disk refuses is forgotten", _unwritten
+        ),
+        "not replayed": Fault(
+            "evaluation",
+            "an episode whose worker died has failed: its actions are not played again",
+            lambda: patch.object(Replays, "settled", lambda _, __, played: played),
         ),
         "unsent": Fault(
             "evaluation",

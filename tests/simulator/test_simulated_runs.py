@@ -15,7 +15,7 @@ SEEDS = 1000 // len(WORLDS)
 ENOUGH = 300  # seeds, within which a fault is found
 FAULTS = (
     *("split", "twice", "halves", "lost", "early", "unheard", "locked"),
-    *("unwritten", "unsent", "other turn", "wall clock", "stays", "promised"),
+    *("unwritten", "not replayed", "unsent", "other turn", "wall clock", "stays", "promised"),
 )
 
 

@@ -89,6 +89,35 @@ def _open(path: Any, flags: int, mode: int = 0o777, **options: Any) -> int:
     return os.open(path, flags, mode, **options)
 
 
+class _Memory(set[int]):
+    """The descriptors of memory that a process shares; they are closed when it ends."""
+
+    @classmethod
+    def of(cls, process: Process) -> _Memory:
+        if cls not in process.state:
+            process.state[cls] = own = cls()
+            process.at_end.append(own.close)
+        return process.state[cls]  # type: ignore[return-value]
+
+    def close(self) -> None:
+        while self:
+            os.close(self.pop())
+
+
+def _memfd_create(name: str, flags: int = os.MFD_CLOEXEC) -> int:
+    descriptor, now = os.memfd_create(name, flags), scheduler()
+    assert now.current is not None, "a thread shares memory"
+    _Memory.of(now.current.process).add(descriptor)
+    return descriptor
+
+
+def _close(descriptor: int) -> None:
+    now = running()
+    if now and now.current:
+        _Memory.of(now.current.process).discard(descriptor)
+    os.close(descriptor)
+
+
 def os_module() -> ModuleType:
     """`os`, with one core, a disk that may be full, and the simulated process's end."""
     return like(
@@ -98,7 +127,10 @@ def os_module() -> ModuleType:
         getpid=_getpid,
         getppid=_getppid,
         open=_open,
+        close=_close,
+        memfd_create=_memfd_create,
         sched_getaffinity=lambda _: {0},
+        sched_setscheduler=lambda *_: None,
         sched_yield=lambda: None,
     )
 

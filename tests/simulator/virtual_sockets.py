@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 import select
 import socket
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any, Self
 
@@ -19,6 +21,7 @@ class _End:
 
     def __init__(self) -> None:
         self.received = bytearray()
+        self.files: list[int] = []  # the system's, received with the bytes
         self.is_shut = False  # nothing more comes, or goes
         self.other: _End = self
         self.owner: Process | None = None  # who has it; None: the process that made it
@@ -26,6 +29,8 @@ class _End:
     def shut(self) -> None:
         """Nothing more comes, or goes."""
         self.is_shut = True
+        while self.files:
+            os.close(self.files.pop())
 
     @property
     def is_readable(self) -> bool:
@@ -57,7 +62,7 @@ class Socket(socket.socket):
         if fileno is None:
             raise OSError(f"a simulated run has no network of sockets: {args}")
         self._fileno = fileno
-        self._end = _open()[fileno]
+        self.end = _open()[fileno]
         self._timeout: float | None = None
 
     def fileno(self) -> int:
@@ -70,15 +75,15 @@ class Socket(socket.socket):
         self._timeout = value
 
     def send(self, data: Any, flags: int = 0, /) -> int:
-        if self._fileno < 0 or self._end.is_shut or self._end.other.is_shut:
+        if self._fileno < 0 or self.end.is_shut or self.end.other.is_shut:
             raise BrokenPipeError("the other end is closed")
-        self._end.other.received += data
+        self.end.other.received += data
         return len(data)
 
     def recv(self, size: int, flags: int = 0, /) -> bytes:
         self._wait()
-        found = bytes(self._end.received[:size])
-        del self._end.received[:size]
+        found = bytes(self.end.received[:size])
+        del self.end.received[:size]
         return found
 
     def recv_into(self, buffer: Any, nbytes: int = 0, flags: int = 0) -> int:
@@ -87,27 +92,27 @@ class Socket(socket.socket):
         return len(found)
 
     def shutdown(self, how: int, /) -> None:
-        self._end.is_shut = True
+        self.end.shut()
 
     def close(self) -> None:
         if self._fileno >= 0:
             current = scheduler().current
-            if current is None or self._end.owner in (None, current.process):  # else a child has it
-                self._end.is_shut = True
+            if current is None or self.end.owner in (None, current.process):  # else a child has it
+                self.end.shut()
                 _open().pop(self._fileno, None)
             self._fileno = -1
 
     def _wait(self) -> None:
-        if self._end.is_readable:
+        if self.end.is_readable:
             return
         if self._timeout == 0:
             raise BlockingIOError("nothing has come")
         now = scheduler()
         now.wait(
-            lambda: self._end.is_readable,
+            lambda: self.end.is_readable,
             math.inf if self._timeout is None else now.now + self._timeout,
         )
-        if not self._end.is_readable:
+        if not self.end.is_readable:
             raise TimeoutError("timed out")
 
     def __del__(self) -> None:
@@ -126,6 +131,18 @@ def _socketpair(*_: object) -> tuple[Socket, Socket]:
     return Socket(fileno=_open().add(one)), Socket(fileno=_open().add(other))
 
 
+def _send_fds(via: Socket, buffers: Sequence[bytes], files: Sequence[int]) -> int:
+    sent = via.send(b"".join(buffers))
+    via.end.other.files += map(os.dup, files)
+    return sent
+
+
+def _recv_fds(via: Socket, size: int, most: int) -> tuple[bytes, list[int], int, None]:
+    received = via.recv(size)
+    files, via.end.files = via.end.files[:most], via.end.files[most:]
+    return received, files, 0, None
+
+
 def _no_connection(*_: object, **__: object) -> socket.socket:
     raise ConnectionRefusedError("a simulated run has no network of sockets")
 
@@ -136,6 +153,8 @@ def socket_module() -> ModuleType:
         socket,
         socket=Socket,
         socketpair=_socketpair,
+        send_fds=_send_fds,
+        recv_fds=_recv_fds,
         create_connection=_no_connection,
         create_server=_no_connection,
         gethostname=lambda: "simulated",

@@ -16,6 +16,7 @@ import typer
 
 import reglue
 from glue_server.commands.command import INTERRUPTED, OK, Command
+from glue_server.environment import worker
 from reglue import Steps
 from reglue.errors import RunBusy, RunDamaged, StorageFailed, UsageError
 from reglue.spec import Arrays
@@ -27,6 +28,7 @@ from reglue_bench.runs.observer import NullObserver
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.toys import corridor_plan, play, rows
 from tests.simulator.scheduler import Process, Scheduler, Violation, simulated
+from tests.simulator.virtual_processes import mains
 from tests.simulator.worlds.exits import check_exit
 from tests.simulator.worlds.restarting import keep_starting
 from tests.simulator.worlds.run_rows import CommittedRows, is_storage_failure
@@ -38,8 +40,11 @@ _HOW: dict[str, Any] = {
     "transport": "grpc",
     "reconnect_window": 20.0,
 }
+_WORKERS = (0, 2)
 _EPISODES = 8  # of each task
 _THINKS_S = 0.1
+
+mains["glue_server.environment.worker"] = worker.main
 
 
 def _plan() -> Plan:
@@ -63,8 +68,9 @@ def _wanted() -> list[tuple[Any, ...]]:
 class EvaluationWorld:
     """The rows are those of an undisturbed run, and what was committed stays.
 
-    The evaluation is killed, stopped, interrupted, cannot write, and is resumed. The agent is cut
-    off and stays: one that leaves would lose its episodes. Its session outlasts every stop.
+    The evaluation is killed, stopped, interrupted, cannot write, and is resumed; its environments
+    are there, or in workers, with which the same happens. The agent is cut off and stays: one that
+    leaves would lose its episodes. Its session outlasts every stop.
     """
 
     disturbances: ClassVar[Sequence[str]] = (
@@ -82,12 +88,13 @@ class EvaluationWorld:
         self._rows: list[tuple[Any, ...]] | None = None
         self._wanted = _wanted()
         self._is_over = False
+        self._how = {**_HOW, "workers": run.rng.choice(_WORKERS)}
         keep_starting(run, "evaluation", self._command, until=self.is_over, at_end=self._look)
         keep_starting(run, "agent", _play_agent, until=self.is_over)
 
     def targets(self) -> Sequence[Process]:
-        """The evaluation."""
-        return [each for each in self._run.processes if each.name == "evaluation"]
+        """The evaluation, and the workers that play its environments."""
+        return [each for each in self._run.processes if each.name in ("evaluation", "worker")]
 
     def is_over(self) -> bool:
         """Whether it is complete, and its process has ended."""
@@ -124,11 +131,11 @@ class EvaluationWorld:
     def _evaluate(self) -> Result:
         folder = self._folder / "run"
         try:
-            return resume(folder, NullObserver(), **_HOW)
+            return resume(folder, NullObserver(), **self._how)
         except (RunBusy, RunDamaged):
             raise
         except UsageError:  # no run yet: it was killed before it had begun one
-            return play(folder, _plan(), "wait", **_HOW)
+            return play(folder, _plan(), "wait", **self._how)
 
     def _look(self, evaluation: Process) -> None:
         """Note a violation if it ended otherwise than documented, or lost a committed row."""
