@@ -47,7 +47,7 @@ def play(world: str, seed: int, disturbances: Sequence[Disturbance] | None = Non
     log.setLevel(logging.INFO)
     logging.root.handlers[:] = [_Trace(run)]  # else a command adds one
     gc.disable()  # what it collects may have locks
-    with simulated(run), redirect_stdout(_Lines(run)), redirect_stderr(_Lines(run)):
+    with redirect_stdout(_Lines(run)), redirect_stderr(_Lines(run)), simulated(run):
         try:
             its = make(run)
             carry_out(run, disturbances, its.targets)
