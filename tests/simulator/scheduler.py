@@ -50,7 +50,9 @@ class Process:
     state: dict[object, object] = field(default_factory=dict)  # of modules, of which it has its own
     main: Thread | None = None  # its first thread
     signals: deque[Callable[[], None]] = field(default_factory=deque)  # for it to carry out
-    hits: list[tuple[float, str]] = field(default_factory=list)  # when what went wrong with it
+    hits: list[tuple[float, str]] = field(
+        default_factory=list
+    )  # the time and kind of each disturbance
 
     @property
     def is_alive(self) -> bool:

@@ -49,6 +49,7 @@ def substitute() -> None:
         os=virtual_processes.os_module(),
         signal=virtual_processes.signal_module(),
         sqlite3=virtual_files.sqlite_module(),
+        mmap=virtual_files.mmap_module(),
     )
     absent: Any = None
     sys.modules["_queue"] = absent  # its version in Python is imported

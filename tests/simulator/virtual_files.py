@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import math
+import mmap
 import os
 import sqlite3
 from types import ModuleType
@@ -16,6 +17,7 @@ from tests.simulator.virtual_threads import like, scheduler
 
 _STATEMENT_S = 0.02  # for a statement of SQLite, at most: it may wait for the disk
 _SLOW_S = 1.0  # the same while the disk is slow
+_FIRST_MEMORY = 2_000_000  # its descriptor
 _WRITES = (
     "COMMIT",
     "CREATE",
@@ -97,12 +99,36 @@ def sqlite_module() -> ModuleType:
     return like(sqlite3, connect=_connect)
 
 
+class SharedMemory(dict[int, bytearray]):
+    """Memory that processes share, by its descriptors."""
+
+    def add(self) -> int:
+        """The descriptor of new memory, without a size yet."""
+        descriptor = _FIRST_MEMORY + len(self)
+        self[descriptor] = bytearray()
+        return descriptor
+
+
+def _mmap(descriptor: int, size: int) -> bytearray:
+    memory = scheduler().own(SharedMemory)[descriptor]
+    assert len(memory) == size, "all of it is mapped"
+    return memory
+
+
+def mmap_module() -> ModuleType:
+    """`mmap`, of shared memory alone."""
+    return like(mmap, mmap=_mmap)
+
+
 class _Locks(dict[tuple[int, int], Process]):
     """The processes that have locked files, by a file's device and inode."""
 
 
 def _flock(file: Any, operation: int) -> None:
     """As Python's, but a lock is a process's, which loses it when it ends."""
+    now = running()
+    if operation & fcntl.LOCK_UN and (now is None or now.current is None):
+        return  # at the end of a run, in which its process was killed
     here = scheduler().current
     assert here is not None, "a thread locks a file"
     locks = scheduler().own(_Locks)

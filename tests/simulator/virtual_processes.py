@@ -9,11 +9,11 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from tests.simulator.scheduler import Process, running
-from tests.simulator.virtual_files import Disk
+from tests.simulator.virtual_files import Disk, SharedMemory
 from tests.simulator.virtual_sockets import hand_over
 from tests.simulator.virtual_threads import like, scheduler
 
@@ -89,33 +89,26 @@ def _open(path: Any, flags: int, mode: int = 0o777, **options: Any) -> int:
     return os.open(path, flags, mode, **options)
 
 
-class _Memory(set[int]):
-    """The descriptors of memory that a process shares; they are closed when it ends."""
-
-    @classmethod
-    def of(cls, process: Process) -> _Memory:
-        if cls not in process.state:
-            process.state[cls] = own = cls()
-            process.at_end.append(own.close)
-        return process.state[cls]  # type: ignore[return-value]
-
-    def close(self) -> None:
-        while self:
-            os.close(self.pop())
+def _memfd_create(name: str, flags: int = 0) -> int:
+    return scheduler().own(SharedMemory).add()
 
 
-def _memfd_create(name: str, flags: int = os.MFD_CLOEXEC) -> int:
-    descriptor, now = os.memfd_create(name, flags), scheduler()
-    assert now.current is not None, "a thread shares memory"
-    _Memory.of(now.current.process).add(descriptor)
-    return descriptor
+def _fstat(descriptor: int) -> Any:
+    now = running()
+    if now and (memory := now.own(SharedMemory).get(descriptor)) is not None:
+        return SimpleNamespace(st_size=len(memory))
+    return os.fstat(descriptor)
+
+
+def _ftruncate(descriptor: int, size: int) -> None:
+    memory = scheduler().own(SharedMemory)[descriptor]
+    memory.extend(bytes(size - len(memory)))
 
 
 def _close(descriptor: int) -> None:
     now = running()
-    if now and now.current:
-        _Memory.of(now.current.process).discard(descriptor)
-    os.close(descriptor)
+    if now is None or descriptor not in now.own(SharedMemory):  # which goes with its run
+        os.close(descriptor)
 
 
 def os_module() -> ModuleType:
@@ -128,6 +121,8 @@ def os_module() -> ModuleType:
         getppid=_getppid,
         open=_open,
         close=_close,
+        fstat=_fstat,
+        ftruncate=_ftruncate,
         memfd_create=_memfd_create,
         sched_getaffinity=lambda _: {0},
         sched_setscheduler=lambda *_: None,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import select
 import socket
 from collections.abc import Sequence
@@ -21,7 +20,7 @@ class _End:
 
     def __init__(self) -> None:
         self.received = bytearray()
-        self.files: list[int] = []  # the system's, received with the bytes
+        self.files: list[int] = []  # descriptors that came with the bytes
         self.is_shut = False  # nothing more comes, or goes
         self.other: _End = self
         self.owner: Process | None = None  # who has it; None: the process that made it
@@ -29,8 +28,6 @@ class _End:
     def shut(self) -> None:
         """Nothing more comes, or goes."""
         self.is_shut = True
-        while self.files:
-            os.close(self.files.pop())
 
     @property
     def is_readable(self) -> bool:
@@ -133,7 +130,7 @@ def _socketpair(*_: object) -> tuple[Socket, Socket]:
 
 def _send_fds(via: Socket, buffers: Sequence[bytes], files: Sequence[int]) -> int:
     sent = via.send(b"".join(buffers))
-    via.end.other.files += map(os.dup, files)
+    via.end.other.files += files
     return sent
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 import time
 from collections.abc import Sequence
@@ -15,23 +14,20 @@ import numpy.typing as npt
 import typer
 
 import reglue
-from glue_server.commands.command import INTERRUPTED, OK, Command
+from glue_server.commands.command import Command
 from glue_server.environment import worker
 from reglue import Steps
-from reglue.errors import RunBusy, RunDamaged, StorageFailed, UsageError
 from reglue.spec import Arrays
 from reglue_bench.cli.shared_flags import exit_code
 from reglue_bench.evaluation import resume
 from reglue_bench.plans.plan import Plan
-from reglue_bench.results.result import Result
 from reglue_bench.runs.observer import NullObserver
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.toys import corridor_plan, play, rows
 from tests.simulator.scheduler import Process, Scheduler, Violation, simulated
 from tests.simulator.virtual_processes import mains
-from tests.simulator.worlds.exits import check_exit
 from tests.simulator.worlds.restarting import keep_starting
-from tests.simulator.worlds.run_rows import CommittedRows, is_storage_failure
+from tests.simulator.worlds.resumed_run import ResumedRun
 
 _ADDRESS, _TOKEN = "127.0.0.1:4096", "t" * 32
 _HOW: dict[str, Any] = {
@@ -81,67 +77,41 @@ class EvaluationWorld:
     limit_s: ClassVar[float] = 120.0
 
     def __init__(self, run: Scheduler) -> None:
-        self._run = run
-        self._folder = Path(tempfile.mkdtemp(prefix="reglue-simulated-"))
-        run.masked["FOLDER"] = str(self._folder)
-        self._committed = CommittedRows(run, self._folder / "run")
-        self._rows: list[tuple[Any, ...]] | None = None
-        self._wanted = _wanted()
-        self._is_over = False
+        self._scheduler, self._wanted = run, _wanted()
+        self._run = ResumedRun(run, may_fail=False)
         self._how = {**_HOW, "workers": run.rng.choice(_WORKERS)}
-        keep_starting(run, "evaluation", self._command, until=self.is_over, at_end=self._look)
-        keep_starting(run, "agent", _play_agent, until=self.is_over)
+        until = self._run.is_over
+        keep_starting(run, "evaluation", self._command, until=until, at_end=self._run.look)
+        keep_starting(run, "agent", _play_agent, until=until)
 
     def targets(self) -> Sequence[Process]:
         """The evaluation, and the workers that play its environments."""
-        return [each for each in self._run.processes if each.name in ("evaluation", "worker")]
+        names = "evaluation", "worker"
+        return [each for each in self._scheduler.processes if each.name in names]
 
     def is_over(self) -> bool:
         """Whether it is complete, and its process has ended."""
-        return self._is_over
+        return self._run.is_over()
 
     def check(self) -> None:
         """Raise Violation if its rows are not those of an undisturbed run."""
-        if self._rows != self._wanted:
-            raise Violation(f"got rows {self._rows}, wanted {self._wanted}")
+        if self._run.rows != self._wanted:
+            raise Violation(f"got rows {self._run.rows}, wanted {self._wanted}")
 
     def close(self) -> None:
         """Remove its folder."""
-        shutil.rmtree(self._folder)
+        self._run.close()
 
     def _command(self) -> None:
         Command(self._bench)([])
 
     def _bench(self) -> None:
-        try:
-            result = self._evaluate()
-        except RunDamaged as error:
-            self._run.violate(str(error))
-            raise
-        except StorageFailed as error:
-            if not is_storage_failure(error):
-                self._run.violate(f"the disk is full: {error}")
-            raise
-        if result.complete:
-            self._rows = rows(result)
-        elif result.ended_early is None:
-            self._run.violate("it is not complete, and did not end early")
+        folder = self._run.folder
+        result = self._run.go_on(
+            lambda: resume(folder, NullObserver(), **self._how),
+            lambda: play(folder, _plan(), "wait", **self._how),
+        )
         raise typer.Exit(exit_code(result))
-
-    def _evaluate(self) -> Result:
-        folder = self._folder / "run"
-        try:
-            return resume(folder, NullObserver(), **self._how)
-        except (RunBusy, RunDamaged):
-            raise
-        except UsageError:  # no run yet: it was killed before it had begun one
-            return play(folder, _plan(), "wait", **self._how)
-
-    def _look(self, evaluation: Process) -> None:
-        """Note a violation if it ended otherwise than documented, or lost a committed row."""
-        check_exit(self._run, evaluation)
-        self._committed.look()
-        self._is_over = self._rows is not None and evaluation.exit_code in (OK, INTERRUPTED)
 
 
 class _Thinking(Seeded):

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 import time
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any, ClassVar
 
 import reglue
+from glue_server.commands.command import FAULTS, OK
 from reglue import Step
 from reglue.environments.slot_worlds import Worlds
-from reglue.errors import RunBusy, RunDamaged, StorageFailed, UsageError
 from reglue.spec import Arrays
 from reglue_bench.results.result import Result
 from reglue_bench.runs.observer import NullObserver
 from tests.reglue_bench.agents import Seeded
-from tests.reglue_bench.toys import SOLVED, rows
+from tests.reglue_bench.toys import SOLVED
 from tests.simulator.scheduler import Process, Scheduler, Violation, simulated
-from tests.simulator.worlds.exits import check_exit
 from tests.simulator.worlds.restarting import keep_starting
-from tests.simulator.worlds.run_rows import CommittedRows, is_storage_failure
+from tests.simulator.worlds.resumed_run import ResumedRun
 from tests.worlds import Corridor, Walk
 
 _ADDRESS, _TOKEN = "127.0.0.1:4096", "e" * 32
@@ -53,39 +49,34 @@ class RemoteWorld:
         self._wanted = _wanted()
         slots, window_s = run.rng.choice(_SLOTS), run.rng.choice(_WINDOWS_S)
         self._crash_together = slots > 1
-        self._run = Remote(run, slots=slots, window_s=window_s)
+        self._remote = Remote(run, slots=slots, window_s=window_s)
 
     def targets(self) -> Sequence[Process]:
         """The evaluation and its environment."""
         names = "evaluation", "environment"
-        return [each for each in self._run.scheduler.processes if each.name in names]
+        return [each for each in self._remote.scheduler.processes if each.name in names]
 
     def is_over(self) -> bool:
         """Whether the run is complete, and its process has ended."""
-        return self._run.is_over()
+        return self._remote.run.is_over()
 
     def check(self) -> None:
         """Raise Violation if its rows are not those of an undisturbed run."""
-        for got, wanted in zip(self._run.rows, self._wanted, strict=True):
+        for got, wanted in zip(self._remote.run.rows, self._wanted, strict=True):
             if got != wanted and not (self._crash_together and "crashed" in got):
                 raise Violation(f"got the row {got}, wanted {wanted}")
 
     def close(self) -> None:
         """Remove its folder."""
-        self._run.close()
+        self._remote.run.close()
 
 
 class Remote:
-    """The processes of the run, and its rows once it is over."""
+    """The processes of such a run."""
 
     def __init__(self, scheduler: Scheduler, *, slots: int, window_s: float) -> None:
         self.scheduler = scheduler
-        self.rows: list[tuple[Any, ...]] = []
-        self._is_over = False
-        self._folder = Path(tempfile.mkdtemp(prefix="reglue-simulated-"))
-        scheduler.masked["FOLDER"] = str(self._folder)
-        self._out = self._folder / "run"
-        self._committed = CommittedRows(scheduler, self._out)
+        self.run = ResumedRun(scheduler, may_fail=True)
         self._how: dict[str, Any] = {
             "slots": slots,
             "num_episodes": _EPISODES,
@@ -95,65 +86,33 @@ class Remote:
             "transport": "grpc",
             "reconnect_window": window_s,
         }
-        keep_starting(
-            scheduler, "evaluation", self._evaluate, until=self.is_over, at_end=self._look
+        until = self.run.is_over
+        keep_starting(scheduler, "evaluation", self._play, until=until, at_end=self.run.look)
+        keep_starting(scheduler, "environment", _play_environment, until=until)
+
+    def _play(self) -> None:
+        result = self.run.go_on(
+            lambda: self._evaluate(resume=True), lambda: self._evaluate(resume=False)
         )
-        keep_starting(scheduler, "environment", _play_environment, until=self.is_over)
+        raise SystemExit(OK if result.complete else FAULTS)
 
-    def is_over(self) -> bool:
-        """Whether it is complete, and its process has ended."""
-        return self._is_over
-
-    def close(self) -> None:
-        """Remove its folder."""
-        shutil.rmtree(self._folder)
-
-    def _evaluate(self) -> None:
-        try:
-            result = self._result()
-        except StorageFailed as error:
-            if not is_storage_failure(error):
-                self.scheduler.violate(f"the disk is full: {error}")
-            raise
-        except RunDamaged as error:
-            self.scheduler.violate(str(error))
-            raise
-        if result.complete:
-            self.rows = rows(result)
-        elif result.ended_early is None:
-            self.scheduler.violate("it is not complete, and did not end early")
-        raise SystemExit(0 if result.complete else 1)
-
-    def _result(self) -> Result:
-        try:
-            return self._played(resume=True)
-        except (RunBusy, RunDamaged):
-            raise
-        except UsageError:  # no run yet: it was killed before it had begun one
-            return self._played(resume=False)
-
-    def _played(self, *, resume: bool) -> Result:
+    def _evaluate(self, *, resume: bool) -> Result:
         return reglue.evaluate(
             "multi-task:wait",
             _Thinking(),
-            out=self._out,
+            out=self.run.folder,
             resume=resume,
             raise_faults=False,
             watcher=NullObserver(),
             **self._how,
         )
 
-    def _look(self, evaluation: Process) -> None:
-        check_exit(self.scheduler, evaluation, may_fail=True)
-        self._committed.look()
-        self._is_over = bool(self.rows) and evaluation.exit_code in (0, 130)
-
 
 @cache
 def _wanted() -> list[tuple[Any, ...]]:
     """The rows of a run that nothing but its agent disturbs."""
     with simulated(Scheduler(0)) as scheduler:
-        run = Remote(scheduler, slots=1, window_s=_WINDOWS_S[1])
+        run = Remote(scheduler, slots=1, window_s=_WINDOWS_S[1]).run
         scheduler.run(until=run.is_over, limit_s=RemoteWorld.limit_s)
     run.close()
     assert {"ok", "crashed"} == {row[6] for row in run.rows}, "some episodes kill it"

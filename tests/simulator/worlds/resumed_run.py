@@ -1,0 +1,92 @@
+"""A run that is resumed as often as its process ends before it is complete."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from glue_server.commands.command import INTERRUPTED, OK
+from reglue.errors import ReglueError, RunBusy, RunDamaged, StorageFailed, UsageError
+from reglue_bench.results.result import Result
+from reglue_bench.run_folder import LEDGER
+from reglue_bench.runs.ledger import Ledger
+from tests.reglue_bench.toys import rows
+from tests.simulator.scheduler import Process, Scheduler
+from tests.simulator.worlds.exits import check_exit
+
+_STORAGE_WORDS = "what was committed is kept", "no run was begun"
+
+
+class ResumedRun:
+    """Its folder, and its rows once it is complete. What is not as documented is a violation."""
+
+    def __init__(self, run: Scheduler, *, may_fail: bool) -> None:
+        """A process of a run that `may_fail` may end with faults."""
+        self.rows: list[tuple[Any, ...]] = []
+        self._run, self._may_fail = run, may_fail
+        self._parent = Path(tempfile.mkdtemp(prefix="reglue-simulated-"))
+        run.masked["FOLDER"] = str(self._parent)
+        self.folder = self._parent / "run"
+        self._committed: set[str] = set()
+        self._is_over = False
+
+    def is_over(self) -> bool:
+        """Whether it is complete, and its process has ended."""
+        return self._is_over
+
+    def go_on(self, resume: Callable[[], Result], begin: Callable[[], Result]) -> Result:
+        """In a process: resume it, or begin it if there is none yet."""
+        try:
+            result = _resumed(resume, begin)
+        except ReglueError as error:
+            self._check(error)
+            raise
+        if result.complete:
+            self.rows = rows(result)
+        elif result.ended_early is None:
+            self._run.violate("it is not complete, and did not end early")
+        return result
+
+    def look(self, process: Process) -> None:
+        """Look how a process of it has ended, and whether all rows are there that it committed."""
+        check_exit(self._run, process, may_fail=self._may_fail)
+        self._look_for_rows()
+        self._is_over = bool(self.rows) and process.exit_code in (OK, INTERRUPTED)
+
+    def close(self) -> None:
+        """Remove its folder."""
+        shutil.rmtree(self._parent)
+
+    def _look_for_rows(self) -> None:
+        if not (self.folder / LEDGER).exists():
+            return
+        try:
+            with Ledger(self.folder) as ledger:
+                now = {repr(row) for row in ledger.rows() if row.status != "environment_lost"}
+        except (RunDamaged, StorageFailed) as error:
+            self._check(error)
+            return
+        except UsageError:  # its process was killed before it had begun
+            return
+        if lost := self._committed - now:
+            self._run.violate(f"rows that were committed are lost: {lost}")
+        self._committed = now
+
+    def _check(self, error: ReglueError) -> None:
+        is_full = isinstance(error, StorageFailed)
+        if is_full and any(each in str(error) for each in _STORAGE_WORDS):
+            return
+        if is_full or isinstance(error, RunDamaged):
+            self._run.violate(str(error))
+
+
+def _resumed(resume: Callable[[], Result], begin: Callable[[], Result]) -> Result:
+    try:
+        return resume()
+    except (RunBusy, RunDamaged):
+        raise
+    except UsageError:  # there is none: its process was killed before it had begun
+        return begin()
