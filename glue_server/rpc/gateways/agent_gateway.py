@@ -358,7 +358,8 @@ class AgentGateway(Listener):
             with self._lock:
                 gone = [each for each in self._sessions.values() if each.gone_at <= now]
             for session in gone:
-                is_over = isinstance(session.verdict, str)
+                # One that was ended says nothing: its entry may have another by now.
+                is_over = self._of_entry.get(session.entry) is not session
                 is_told = is_over or self._tell(self._entries.left, session.entry)
                 with self._lock:
                     if not is_told:

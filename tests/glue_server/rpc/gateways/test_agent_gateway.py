@@ -175,6 +175,22 @@ def test_an_agent_that_does_not_come_back_has_left(entries: KnownEntries) -> Non
         until(lambda: not front._sessions, "it is forgotten")
 
 
+def test_an_agent_of_an_entry_that_was_ended_has_not_left_the_next_one(
+    entries: KnownEntries,
+) -> None:
+    """The organiser has a submission that failed played again within the agent's window."""
+    with gateway(entries, 0.5) as front, grpc.insecure_channel(front.address) as channel:
+        first = RawAgent(channel, TOKEN)
+        waits(entries, "raw")
+        front.end("raw", "the submission has failed", has_failed=True)
+        first.vanish()
+        second = RawAgent(channel, TOKEN)
+        until(lambda: entries.told.count(("came", "raw")) == 2, "the second one waits")
+        until(lambda: len(front._sessions) == 1, "the first one is forgotten")
+        assert not entries.has(("left", "raw"))
+        second.vanish()
+
+
 def test_a_ticket_that_nobody_uses_is_given_up(entries: KnownEntries) -> None:
     with gateway(entries, 0.1) as front, grpc.insecure_channel(front.address) as channel:
         enter_as(channel, "entry")
