@@ -69,7 +69,8 @@ def serve(
         metrics = Metrics()
         if addresses.metrics is not None:
             closing.enter_context(_metrics_at(addresses.metrics, metrics))
-        entries = StoreEntries(store, metrics, hosted.definition)
+        clock = SteadyClock()
+        entries = StoreEntries(store, metrics, hosted.definition, clock)
         archives = None
         if any(each.agents != "remote" for each in hosted.definition.phases):
             archives = HandedIn(hosted.folder, store, entries)
@@ -89,7 +90,7 @@ def serve(
             gateway=gateway,
             entries=entries,
             metrics=metrics,
-            clock=SteadyClock(),
+            clock=clock,
         )
         page_process = None if page is None else page()
         if page_process is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -19,7 +20,10 @@ suspended is right at once; one that asks a time server after its start is wrong
 
 
 class SteadyClock:
-    """The time, UTC. After a jump it continues as before the jump, until the jump is believed."""
+    """The time, UTC. After a jump it continues as before the jump, until the jump is believed.
+
+    Any thread may ask.
+    """
 
     def __init__(
         self,
@@ -31,9 +35,14 @@ class SteadyClock:
         self._believed, self._at = clock(), passed()
         self._jump = timedelta()
         self._jumped_at = 0.0
+        self._lock = threading.Lock()
 
     def __call__(self) -> datetime:
         """The time that decisions rest on."""
+        with self._lock:
+            return self._look()
+
+    def _look(self) -> datetime:
         now, passed = self._clock(), self._passed()
         expected = self._believed + timedelta(seconds=passed - self._at)
         jump = now - expected
