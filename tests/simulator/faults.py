@@ -9,6 +9,7 @@ from array import array
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
+from datetime import datetime
 from math import inf
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
@@ -30,6 +31,10 @@ from reglue_bench.procedures import Todos
 from reglue_bench.runs import run_session
 from reglue_bench.runs.ledger import Ledger, writer
 from reglue_bench.runs.left_to_play import left_to_play
+from reglue_competition.runs.queue import Queue
+from reglue_competition.runs.store_entries import StoreEntries
+from reglue_competition.store import Submission, quotas, submissions
+from reglue_competition.store.records import FREE
 from tests.simulator.virtual_files import Connection
 
 
@@ -125,6 +130,37 @@ class _Marker(BaseFileLock):
         Path(self.lock_file).unlink()
 
 
+@contextmanager
+def _free_cells() -> Iterator[None]:
+    with (
+        patch.object(submissions, "has_own_cells", lambda *_: False),
+        patch.object(submissions, "_redraw_waiting", lambda *_: None),
+    ):
+        yield
+
+
+@contextmanager
+def _forgotten() -> Iterator[None]:
+    waits = Queue._waits
+
+    def waits_if_new(queue: Queue, submission: Submission, now: datetime) -> bool:
+        return submission.status == "waiting" and waits(queue, submission, now)
+
+    with patch.object(Queue, "_waits", waits_if_new):
+        yield
+
+
+@contextmanager
+def _by_the_wall_clock() -> Iterator[None]:
+    begin = StoreEntries.__init__
+
+    def begun(entries: StoreEntries, *args: Any) -> None:
+        begin(entries, *args[:-1])
+
+    with patch.object(StoreEntries, "__init__", begun):
+        yield
+
+
 FAULTS: Mapping[str, Fault] = MappingProxyType(
     {
         "split": Fault(
@@ -184,6 +220,24 @@ FAULTS: Mapping[str, Fault] = MappingProxyType(
             "hub",
             "a place is kept for ever for a peer that does not come",
             lambda: patch.object(run_gateway, "_PROMISED_S", inf),
+        ),
+        "free cells": Fault(
+            "competition",
+            "a team plays the cells again that it saw in a submission that broke",
+            _free_cells,
+        ),
+        "late quota": Fault(
+            "competition",
+            "submissions count against quotas only once they have begun",
+            lambda: patch.object(quotas, "FREE", (*FREE, "waiting")),
+        ),
+        "forgotten": Fault(
+            "competition", "a server does not resume what the one before it played", _forgotten
+        ),
+        "entries' clock": Fault(
+            "competition",
+            "submissions are entered by a clock that has jumped",
+            _by_the_wall_clock,
         ),
     }
 )

@@ -45,6 +45,7 @@ class Process:
     began: float
     parent: Process | None = None
     is_stopped: bool = False
+    was_stopped: bool = False
     exit_code: int | None = None
     at_end: list[Callable[[], None]] = field(default_factory=list)
     state: dict[object, object] = field(default_factory=dict)  # of modules, of which it has its own
@@ -147,7 +148,7 @@ class Scheduler:
 
     def stop(self, process: Process) -> None:
         """As SIGSTOP."""
-        process.is_stopped = True
+        process.is_stopped = process.was_stopped = True
         self.say(f"{process.name} is stopped")
 
     def go_on(self, process: Process) -> None:

@@ -90,7 +90,9 @@ class _Trace(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Add a line."""
-        self._run.say_here(record.getMessage())
+        error = record.exc_info[1] if record.exc_info else None
+        why = "" if error is None else f": {type(error).__name__}: {error}"
+        self._run.say_here(f"{record.getMessage()}{why}")
 
 
 class _Lines(io.TextIOBase):

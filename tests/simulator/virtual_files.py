@@ -9,7 +9,7 @@ import mmap
 import os
 import sqlite3
 from types import ModuleType
-from typing import Any
+from typing import Any, Self
 from weakref import WeakSet
 
 from tests.simulator.scheduler import Process, running
@@ -54,8 +54,22 @@ class Disk:
             raise error
 
 
+class Cursor(sqlite3.Cursor):
+    """Others may go on before each statement, or end its process there."""
+
+    def execute(self, sql: str, parameters: Any = (), /) -> Self:
+        _carry_out(sql)
+        if sql.startswith("PRAGMA synchronous"):  # the machine that would lose it does not die
+            sql = "PRAGMA synchronous=OFF"
+        return super().execute(sql, parameters)
+
+    def executemany(self, sql: str, parameters: Any, /) -> Self:
+        _carry_out(sql)
+        return super().executemany(sql, parameters)
+
+
 class Connection(sqlite3.Connection):
-    """Closed when its process ends. Others may go on before each statement, or end it there."""
+    """Closed when its process ends. Its own `execute` has a cursor carry out the statement."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -67,15 +81,14 @@ class Connection(sqlite3.Connection):
             cursor.close()
         self.close()
 
-    def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
-        _carry_out(sql)
-        cursor = super().execute(sql, parameters)
-        self._cursors.add(cursor)
-        return cursor
+    def cursor(self, factory: Any = Cursor) -> Any:
+        made = super().cursor(factory)
+        self._cursors.add(made)
+        return made
 
-    def executemany(self, sql: str, parameters: Any, /) -> sqlite3.Cursor:
-        _carry_out(sql)
-        return super().executemany(sql, parameters)
+    def commit(self) -> None:
+        _carry_out("COMMIT")
+        super().commit()
 
 
 def _carry_out(sql: str) -> None:
@@ -127,8 +140,8 @@ class _Locks(dict[tuple[int, int], Process]):
 def _flock(file: Any, operation: int) -> None:
     """As Python's, but a lock is a process's, which loses it when it ends."""
     now = running()
-    if operation & fcntl.LOCK_UN and (now is None or now.current is None):
-        return  # at the end of a run, in which its process was killed
+    if now is None or (operation & fcntl.LOCK_UN and now.current is None):
+        return  # what a run, or a process that was killed, has left closes its files
     here = scheduler().current
     assert here is not None, "a thread locks a file"
     locks = scheduler().own(_Locks)

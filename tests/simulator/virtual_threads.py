@@ -7,6 +7,7 @@ are loaded anew with these, and behave as ever.
 from __future__ import annotations
 
 import _thread
+import datetime
 import math
 import random
 import secrets
@@ -33,7 +34,11 @@ def like(module: ModuleType, **own: object) -> ModuleType:
     """A module with the names of another one, some of them replaced."""
     found = ModuleType(module.__name__)
     vars(found).update(
-        {name: value for name, value in vars(module).items() if not name.startswith("__")}
+        {
+            name: value
+            for name, value in vars(module).items()
+            if not name.startswith("__") or name == "__file__"
+        }
     )
     vars(found).update(own)
     return found
@@ -176,6 +181,32 @@ def time_module() -> ModuleType:
         time_ns=lambda: round(1e9 * _time()),
         sleep=_sleep,
     )
+
+
+class _Dates(type):
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, datetime.datetime)
+
+
+class Datetime(datetime.datetime, metaclass=_Dates):
+    """`datetime.datetime`, whose `now` is the simulated run's."""
+
+    @classmethod
+    def now(cls, tz: datetime.tzinfo | None = None) -> Any:
+        return datetime.datetime.fromtimestamp(_time(), tz)
+
+
+def put_datetime_into(package: str) -> None:
+    """Let the modules of a package that is imported ask the simulated run for the date.
+
+    Libraries in C and Rust check for Python's own class, so that no module can replace that.
+    """
+    for name, module in [*sys.modules.items()]:
+        if (
+            name.partition(".")[0] == package
+            and getattr(module, "datetime", 0) is datetime.datetime
+        ):
+            vars(module)["datetime"] = Datetime
 
 
 _before = random.Random(0)  # for what draws while it is imported

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import ClassVar, Protocol
 
 from tests.simulator.scheduler import Process, Scheduler
+from tests.simulator.worlds.competition_world import CompetitionWorld
 from tests.simulator.worlds.evaluation_world import EvaluationWorld
 from tests.simulator.worlds.hub_world import HubWorld
 from tests.simulator.worlds.remote_world import RemoteWorld
@@ -41,5 +42,10 @@ class World(Protocol):
 
 
 WORLDS: Mapping[str, type[World]] = MappingProxyType(
-    {"hub": HubWorld, "evaluation": EvaluationWorld, "remote": RemoteWorld}
+    {
+        "hub": HubWorld,
+        "evaluation": EvaluationWorld,
+        "remote": RemoteWorld,
+        "competition": CompetitionWorld,
+    }
 )

@@ -1,0 +1,98 @@
+"""The rules of a competition as a small model, which is told of all that happens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+
+_GOES_ON = ("waiting", "playing")
+_COUNTS_NOT = ("broken", "withdrawn")
+_MOST_BROKEN = 3
+_MOST_WITHDRAWN = 20
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The quotas of a phase."""
+
+    a_day: int
+    at_once: int
+    in_all: int
+
+
+@dataclass
+class Entry:
+    """A submission."""
+
+    team: str
+    phase: str
+    day: date
+    draw: int
+    status: str = "waiting"
+    seen: set[str] | None = None  # what had broken when it began to play
+
+    def is_beside(self, other: Entry) -> bool:
+        """Whether both are of one team and phase."""
+        return (self.team, self.phase) == (other.team, other.phase)
+
+
+@dataclass
+class Rules:
+    """Who may enter, and on which cells; `entries` are by id."""
+
+    limits: Mapping[str, Limits]  # by phase
+    entries: dict[str, Entry] = field(default_factory=dict)
+    open: set[str] = field(default_factory=set)  # phases
+
+    def may_enter(self, team: str, phase: str, day: date) -> bool:
+        """Whether a team may enter one more submission."""
+        mine = [each for each in self.entries.values() if each.team == team]
+        here = [each for each in mine if each.phase == phase]
+        counted = [each for each in here if each.status not in _COUNTS_NOT]
+        withdrawn = [each for each in mine if each.status == "withdrawn" and each.day == day]
+        limits = self.limits[phase]
+        return (
+            phase in self.open
+            and len(withdrawn) < _MOST_WITHDRAWN
+            and sum(each.status == "broken" for each in here) < _MOST_BROKEN
+            and sum(each.status in _GOES_ON for each in counted) < limits.at_once
+            and sum(each.day == day for each in counted) < limits.a_day
+            and len(counted) < limits.in_all
+        )
+
+    def enter(self, key: str, team: str, phase: str, day: date) -> None:
+        """A team enters a submission: one after another that broke gets cells of its own."""
+        entry = Entry(team, phase, day, 0)
+        beside = [each for each in self.entries.values() if each.is_beside(entry)]
+        entry.draw = int(any(each.status == "broken" or each.draw for each in beside))
+        self.entries[key] = entry
+
+    def change(self, key: str, status: str) -> None:
+        """A submission gets a status: what waits when another breaks gets cells of its own."""
+        entry = self.entries[key]
+        entry.status = status
+        beside = {k: each for k, each in self.entries.items() if each.is_beside(entry)}
+        if status == "playing" and entry.seen is None:
+            entry.seen = {k for k, each in beside.items() if each.status == "broken"}
+        if status == "broken":
+            for each in beside.values():
+                if each.status == "waiting" and each.seen is None:
+                    each.draw = max(each.draw, 1)
+
+    def play_again(self, key: str, *, all_of_it: bool) -> None:
+        """The organiser puts a submission in the queue again; all of it if its cells failed."""
+        entry = self.entries[key]
+        entry.status = "waiting"
+        entry.draw += all_of_it
+
+
+def ranked(scores: Iterable[tuple[str, float]]) -> list[str]:
+    """Teams by their best score, of which the earliest counts; of equals that is first, too.
+
+    `scores` are teams and scores of submissions, in the order in which they were entered.
+    """
+    best: dict[str, tuple[float, int]] = {}
+    for place, (team, score) in enumerate(scores):
+        best[team] = min(best.get(team, (0.0, place)), (-score, place))
+    return sorted(best, key=best.__getitem__)

@@ -1,0 +1,331 @@
+"""A competition: teams enter agents, and its server is killed and started again."""
+
+from __future__ import annotations
+
+import atexit
+import math
+import shutil
+import sqlite3
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+import reglue
+from glue_server.environment import worker
+from reglue.errors import Busy, Refused, UsageError
+from reglue.net.join_string import JoinString
+from reglue_competition.competition_folder import SQLITE, CompetitionFolder
+from reglue_competition.definition import Definition
+from reglue_competition.phases import Secrets
+from reglue_competition.ranking import leaderboard
+from reglue_competition.runs.hosted import Hosted
+from reglue_competition.runs.process import submission_process
+from reglue_competition.runs.serve import Addresses, serve
+from reglue_competition.store import FINAL, REPLAYED, UNFINISHED, Store, migrate
+from reglue_competition.store.database import sqlite_url
+from tests.reglue_competition.competitions import definition, phase
+from tests.simulator.scheduler import Process, Scheduler, simulated
+from tests.simulator.virtual_processes import mains
+from tests.simulator.virtual_threads import WallClock, put_datetime_into
+from tests.simulator.worlds import guessing
+from tests.simulator.worlds.competition_checks import Event, Outcome, Refusal, Team, check
+from tests.simulator.worlds.competition_model import Limits
+from tests.simulator.worlds.guessing import Guesser, Manner
+from tests.simulator.worlds.restarting import keep_starting
+
+_ADDRESS = "127.0.0.1:4096"
+_BENCHMARK = {
+    "benchmark": f"multi-task:{guessing.__file__}:Guessing",  # the hash of one file is enough
+    "options": {"num_episodes": 4, "slots": 2},
+}
+_PLAY = {"reconnect_window_s": 5.0, "step_s": 10.0, "bank_s": 0.0, "late": "fault"}
+_MANNERS: tuple[Manner, ...] = ("plays", "plays", "plays", "wears", "leaves", "raises", "hangs")
+_MOST_STARTS = 8  # of an agent by its people
+_AWAY_S = 16.0  # after which an agent that does not come is given up: twice the longest stop
+_DAY_S = 86_400.0
+
+mains["reglue_competition.runs.process.submission_process"] = submission_process.main
+mains["glue_server.environment.worker"] = worker.main
+vars(worker)["collecting_seldom"] = nullcontext  # it lets no garbage go that a run leaves
+for _package in ("glue_server", "reglue_competition"):
+    put_datetime_into(_package)
+
+
+@cache
+def _template() -> Path:
+    """A competition's folder in which nothing has happened; it lasts as long as this process."""
+    folder = Path(tempfile.mkdtemp(prefix="reglue-simulated-"))
+    atexit.register(shutil.rmtree, folder)
+
+    def make() -> None:
+        Secrets.create(folder / "secrets")
+        migrate(sqlite_url(folder / SQLITE))
+
+    with simulated(Scheduler(0)) as run:
+        run.run(until=run.process("organiser", make).has_ended, limit_s=60.0)
+    return folder
+
+
+class CompetitionWorld:
+    """Scores are those of undisturbed runs, rules hold, and each submission comes to an end.
+
+    The server, its submissions, their environments and the teams' agents are killed and stopped,
+    connections break and clocks jump. Teams break their environment, hang, leave and come back. The
+    organiser cancels, and has played again.
+    """
+
+    disturbances: ClassVar[Sequence[str]] = ("kill", "kill", "stop", "cut")
+    disturbances_s: ClassVar[float] = 12.0
+    limit_s: ClassVar[float] = 400.0
+
+    def __init__(self, run: Scheduler) -> None:
+        self._run = run
+        self._folder = Path(tempfile.mkdtemp(prefix="reglue-simulated-"))
+        run.masked["FOLDER"] = str(self._folder)
+        shutil.copytree(_template(), self._folder, dirs_exist_ok=True)
+        self._tokens: dict[str, str] = {}
+        self._servers: list[Process] = []  # all that there were
+        self._is_over = self._serves = False
+        rng = run.rng
+        begins = datetime(2027, 2, 1, tzinfo=UTC) - timedelta(seconds=rng.uniform(-30.0, 30.0))
+        self._clock = run.own(WallClock)
+        self._clock.off_s = self._right_s = begins.timestamp() - time.time()
+        limits = {
+            "public": Limits(rng.randint(1, 2), rng.randint(1, 2), rng.randint(1, 3)),
+            "private": Limits(2, 1, 1),
+        }
+        made = self._define(limits, begins)
+        teams = [
+            Team(name, rng.randint(0, 10), rng.choices(_MANNERS, k=rng.randint(1, 2)))
+            for name in "ABC"[: rng.randint(2, 3)]
+        ]
+        hosted = Hosted(
+            CompetitionFolder(self._folder, made), Secrets.read(self._folder / "secrets")
+        )
+        self._of = Outcome(hosted, limits, {each.name: each for each in teams}, begins)
+        if rng.random() < 0.3:
+            self._let_the_clock_jump()
+        run.process("organiser", self._organise)
+
+    def _define(self, limits: dict[str, Limits], begins: datetime) -> Definition:
+        rng = self._run.rng
+        opens, closes = rng.uniform(0.0, 2.0), rng.uniform(5.0, 30.0)
+        self._closes_at = self._run.now + closes
+        dates = {"public": (opens, closes), "private": (closes, 7 * _DAY_S)}
+        phases = [
+            phase(
+                name,
+                kind=name,
+                benchmarks=[_BENCHMARK],
+                quotas=asdict(limits[name]),
+                opens=begins + timedelta(seconds=first),
+                closes=begins + timedelta(seconds=last),
+            )
+            for name, (first, last) in dates.items()
+        ]
+        play = _PLAY | {"places": rng.randint(1, 2)}
+        return definition(*phases, play=play, ranking={"ties": "score"})
+
+    def _let_the_clock_jump(self) -> None:
+        rng, run = self._run.rng, self._run
+        jump_s = rng.choice((-1, 1)) * rng.uniform(2 * 3600.0, 30 * 3600.0)
+
+        def jump() -> None:
+            if self._serves:
+                self._clock.off_s += jump_s
+                run.say(f"the clock jumps by {jump_s / 3600:.1f} h")
+
+        at_s = rng.uniform(0.5, 10.0)
+        run.after(at_s, jump)
+        run.after(at_s + rng.uniform(1.0, 10.0), self._set_the_clock)
+
+    def _set_the_clock(self) -> None:
+        self._clock.off_s = self._right_s
+
+    # Who takes part.
+
+    def _serve(self) -> None:
+        self._serves = False
+        assert self._run.current is not None
+        self._servers.append(self._run.current.process)
+        self._set_the_clock()  # as machines do when they start: a server believes its first look
+
+        def say(what: str) -> None:
+            self._serves = True
+            self._run.say_here(what)
+
+        with self._of.hosted.folder.store() as store:
+            serve(self._of.hosted, store, Addresses(_ADDRESS), say=say)
+
+    def _organise(self) -> None:
+        run, rng, of = self._run, self._run.rng, self._of
+        with of.hosted.folder.store() as store:
+            store.apply(of.hosted.definition)
+            for name in of.teams:
+                self._tokens[name] = store.new_token(store.add_team(name))
+            keep_starting(
+                run, "server", self._serve, until=self.is_over, at_end=lambda _: self._look()
+            )
+            people = [
+                run.process(f"people of {team.name}{n}", partial(self._take_part, team, n))
+                for team in of.teams.values()
+                for n in range(len(team.manners))
+            ]
+            if rng.random() < 0.3:
+                time.sleep(rng.uniform(2.0, 15.0))
+                self._cancel(store, 1)
+            run.wait(lambda: not any(each.is_alive for each in people))
+            self._conclude(store)
+            if rng.random() < 0.5:
+                self._play_again(store)
+                self._conclude(store)
+            of.submissions = store.submissions()
+            of.runs = {each.submission: each for each in store.runs(with_results=False)}
+            of.boards = {
+                each.name: [
+                    row.team
+                    for row in leaderboard(
+                        of.hosted.definition, each, store, of.hosted.folder.runs_path
+                    ).rows
+                ]
+                for each in store.phases()
+            }
+        self._is_over = True
+
+    def _conclude(self, store: Store) -> None:
+        """Wait until all have ended; one whose agent does not come back is cancelled."""
+        self._wait(store, _AWAY_S)
+        self._cancel(store, len(store.submissions()))
+        self._wait(store)
+
+    def _wait(self, store: Store, within_s: float = math.inf) -> None:
+        until = time.monotonic() + within_s
+        while store.submissions(statuses=UNFINISHED) and time.monotonic() < until:
+            time.sleep(1.0)
+
+    def _cancel(self, store: Store, most: int) -> None:
+        for each in store.submissions(statuses=UNFINISHED)[:most]:
+            self._of.cancelled.add(each.id)
+            try:
+                store.ask_cancel(each.id)
+            except UsageError as error:  # it has just ended
+                self._run.say_here(str(error))
+
+    def _play_again(self, store: Store) -> None:
+        """Have one submission played again, by an agent that is mended."""
+        found = store.submissions(statuses=REPLAYED)
+        if not found:
+            return
+        again = self._run.rng.choice(found)
+        try:
+            store.ask_replay(again.id)
+        except UsageError as error:
+            self._run.say_here(str(error))
+            return
+        self._of.replayed[again.id] = again.status
+        team = self._of.teams[again.team]
+        number = int(again.name.removeprefix(team.name))
+        people = partial(self._take_part, team, number, "plays", "'")
+        self._run.wait(self._run.process(f"people of {again.name}", people).has_ended)
+
+    def _take_part(
+        self, team: Team, number: int, manner: Manner | None = None, mark: str = ""
+    ) -> None:
+        """Have an agent play; one that has ended before its submission is started again."""
+        run, rng, name = self._run, self._run.rng, f"{team.name}{number}"
+        manner = manner or team.manners[number]
+        for _ in range(_MOST_STARTS):
+            time.sleep(rng.uniform(0.0, 4.0))
+            agent = run.process(
+                f"agent {name}", partial(self._join, team, name, manner, name + mark)
+            )
+            if manner == "leaves":
+                run.after(rng.uniform(0.1, 5.0), partial(run.end_process, agent, -9))
+            run.wait(agent.has_ended)
+            if agent.exit_code == -9 or agent.was_stopped:
+                self._of.hit.add(name)
+            if manner == "leaves" or self._status(name) in FINAL:
+                return
+
+    def _join(self, team: Team, name: str, manner: Manner, label: str) -> None:
+        tls, after, began_at = self._of.hosted.secrets.tls, self._last_event(), self._run.now
+        where = JoinString(_ADDRESS, self._tokens[team.name], tls.authority, tls.name)
+        agent = Guesser(team.skill, manner, self._of.met[label].add)
+        try:
+            reglue.connect(agent, str(where), name=name, transport="grpc", handle_signals=False)
+        except Busy:
+            raise
+        except Refused as refused:
+            if self._status(name) is None:
+                self._note_refusal(team, refused, after, began_at)
+            raise
+
+    def _note_refusal(self, team: Team, refused: Refused, after: int, began_at: float) -> None:
+        now, phases = self._run.now, []
+        if now < self._closes_at:
+            phases = ["public"]
+        elif began_at > self._closes_at:
+            phases = ["private"]
+        passed = [timedelta(seconds=now - each) for each in (began_at, now)]
+        today = datetime.fromtimestamp(time.time() - self._clock.off_s + self._right_s, UTC)
+        days = [(today - each).date() for each in passed]
+        refusal = Refusal(team.name, str(refused), phases, days, after, self._last_event())
+        self._of.refusals.append(refusal)
+
+    # What people can see.
+
+    def _read(self, sql: str, *values: str) -> list[Any]:
+        uri = f"file:{self._folder / SQLITE}?mode=ro"
+        connection = sqlite3.connect(uri, uri=True, isolation_level=None)
+        try:
+            return connection.execute(sql, values).fetchall()
+        finally:
+            connection.close()
+
+    def _last_event(self) -> int:
+        return int(self._read("SELECT max(id) FROM event")[0][0])
+
+    def _status(self, name: str) -> str | None:
+        """Of the newest submission of that name; None: there is none."""
+        of_name = "SELECT status FROM submission WHERE name = ? ORDER BY queued_at DESC"
+        rows = self._read(of_name, name)
+        return rows[0][0] if rows else None
+
+    def _look(self) -> None:
+        """Note a violation if an event that was committed is missing."""
+        rows = self._read(
+            "SELECT event.id, kind, team.name, submission, detail FROM event "
+            "LEFT JOIN team ON team.id = team_id ORDER BY event.id"
+        )
+        events = [Event(*row) for row in rows]
+        if events[: len(self._of.events)] != self._of.events:
+            self._run.violate(f"of events that were committed some are lost: {self._of.events}")
+        self._of.events = events
+
+    # The world.
+
+    def targets(self) -> Sequence[Process]:
+        """The server and its children, and the agents; the server counts twice."""
+        kinds = ("submission_process", "worker", "agent")
+        others = [each for each in self._run.processes if each.name.partition(" ")[0] in kinds]
+        return [*(each for each in self._servers[-1:] * 2 if each.is_alive), *others]
+
+    def is_over(self) -> bool:
+        """Whether all submissions have ended, and the leaderboards are made."""
+        return self._is_over
+
+    def check(self) -> None:
+        """Raise Violation if something does not hold."""
+        self._look()
+        self._of.had_pause = any(each.was_stopped for each in self._servers)
+        check(self._of)
+
+    def close(self) -> None:
+        """Remove its folder."""
+        shutil.rmtree(self._folder)
