@@ -217,7 +217,7 @@ def _check(history: str, cell: Cell, step: int, got: Frame, wanted: Frame) -> No
 def _play(suite: Suite, cell: Cell, rng: Rng, steps: int) -> _Play:
     """Play the cell in a fresh world, with at most `steps` random legal actions."""
     play, generator = _Play(cell), np.random.Generator(rng.bits)
-    spec = suite.spec  # first: to tell it, a suite may need a world
+    spec = suite.spec  # first: a suite may make a world to know it
     with closing(suite.world()) as world:
         seen = world.start(cell)
         play.wanted.append(_observation_frame(seen))

@@ -84,8 +84,8 @@ class Replays:
         """`exchange` plays a Play of one slot; `ask` has a routine carried out; `is_late` says
         whether the last answer did not come in time, and was not the last that may be late.
 
-        Of an environment that is not repeatable, only a start that failed is played again: the
-        agent has seen nothing of it.
+        If the environment is not repeatable, only a start that failed is played again: the agent
+        has seen nothing of its episode.
         """
         self.recall = recall
         self.lost: dict[int, str] = {}

@@ -162,7 +162,7 @@ class Worker(Protocol):
     """The environments of some slots, in a process here or on another machine."""
 
     separate_slots: bool
-    """Whether a slot that failed begins anew by itself; `ready` comes first."""
+    """See Environment; False until `ready` has returned."""
 
     @property
     def name(self) -> str:

@@ -76,7 +76,7 @@ class PlacedWorker:
     """A process on a cluster's node: its channel reports its fate, and its port plays."""
 
     pid = 0
-    separate_slots = False  # its EnvironmentReady does not tell
+    separate_slots = False  # EnvironmentReady has no such field
 
     def __init__(
         self,

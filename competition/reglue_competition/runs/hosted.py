@@ -100,10 +100,10 @@ class Hosted:
         return self.folder.runs_path / submission.folder
 
     def _benchmark(self, planned: PlannedBenchmark, submission: Submission) -> SubmittedBenchmark:
-        """A benchmark with its phase's cells, or with the secret that draws the submission's own.
+        """A benchmark with its phase's plan, or with the secret that draws the submission's own.
 
-        Its process draws these: an environment whose server is silent keeps no other submission
-        waiting.
+        The submission's process makes that plan. To make one may need an environment, and the queue
+        does not wait for its server.
         """
         changes: dict[str, Any] = {"workers": max(1, cores() // self.definition.play.places)}
         plan = planned.plan.to_json()

@@ -102,7 +102,7 @@ class Calendar:
                 self._store, definition, benchmarks, published, folder=hosted.folder.path
             )
             self._store.open_phase(phase.name, published)
-        except (UsageError, EnvironmentFault) as error:  # its file, or a server that it calls
+        except (UsageError, EnvironmentFault) as error:  # in its file, or of a server that it calls
             self._not_before[phase.name] = time.monotonic() + _AGAIN_S
             if self._last_error.get(phase.name) != str(error):
                 self._last_error[phase.name] = str(error)

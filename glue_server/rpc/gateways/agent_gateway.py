@@ -358,7 +358,7 @@ class AgentGateway(Listener):
             with self._lock:
                 gone = [each for each in self._sessions.values() if each.gone_at <= now]
             for session in gone:
-                # One that was ended says nothing: its entry may have another by now.
+                # A session that was ended is not reported: its entry may have a newer one.
                 is_over = self._of_entry.get(session.entry) is not session
                 is_told = is_over or self._tell(self._entries.left, session.entry)
                 with self._lock:

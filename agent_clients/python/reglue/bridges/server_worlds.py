@@ -93,7 +93,7 @@ class ServerWorlds(Environment):
             raise BadArgument(got=got, wanted="seconds, more than 0")
         self._server, self._timeout_s = server, float(str(timeout_s))
         self._streams: dict[int, Any] = {}
-        self._nullable = frozenset[str]()  # observations in which NaN is no number outside a Box
+        self._nullable = frozenset[str]()  # observations whose NaN is a missing value
 
     @abstractmethod
     def _open(self, slot: int) -> Stream:
@@ -219,9 +219,8 @@ class ServerWorlds(Environment):
             self._streams.pop(slot).close()
         elif stream is not None:
             stream.has_failed = True
-        return (
-            EnvironmentFull(what) if isinstance(error, EnvironmentFull) else EnvironmentFault(what)
-        )
+        kind = EnvironmentFull if isinstance(error, EnvironmentFull) else EnvironmentFault
+        return kind(what)
 
     def _lost(self, slot: int, error: EnvironmentLost) -> EnvironmentLost:
         """The error, with the name of the server that cannot be reached."""

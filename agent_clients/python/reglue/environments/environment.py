@@ -90,9 +90,9 @@ class Environment:
     """
 
     separate_slots = False
-    """True if slots share nothing, such as a connection for each, and one that failed begins anew
-    at its next start. Then it is not tried before a run whether slots leave each other alone, and
-    a worker process stays when one of its slots fails.
+    """True if slots share nothing, such as a connection for each, and a slot that failed begins
+    anew at its next start. A run then begins without the check that slots do not change each other,
+    and a worker process stays when one of its slots fails.
     """
 
     repeatable = True

@@ -256,7 +256,7 @@ class DomainCheck:
             slots: The slots of the rows.
             failed: Slots whose rows are not checked.
             rows: The rows to look at, if the arrays have others too.
-            nullable: Tensors of floats in which NaN stands for nothing, and is not counted.
+            nullable: Tensors of floats whose NaN is a missing value, which is not counted.
         """
         by_slot: dict[int, str] = {}
         self.outside_last = 0

@@ -22,8 +22,8 @@ class WorldStream:
     def __init__(
         self, open_stream: Callable[..., Any], watch: AnswerWatch, *, is_patient: bool
     ) -> None:
-        """`is_patient`: try to connect until the first answer is late, also if a connection breaks
-        before it; then `receive` raises EnvironmentLost.
+        """`is_patient`: if the connection breaks before the first answer, connect again until that
+        answer is late; then `receive` raises EnvironmentLost.
         """
         self.world = ""  # its name; empty: none was created
         self.has_failed = False  # the world is to be replaced
@@ -76,7 +76,7 @@ class WorldStream:
         return answer
 
     def _received(self, watch: AnswerWatch) -> Any:
-        """The next answer; None of a connection that broke before its first and may be retried."""
+        """The next answer; None if the connection broke before the first one: to be retried."""
         try:
             return next(self._answers)
         except StopIteration:
@@ -93,7 +93,7 @@ class WorldStream:
             raise EnvironmentFault(f"the connection is lost: {what}") from None
 
     def _open(self) -> None:
-        """Open the stream, and send what was sent before."""
+        """Open the stream, and send all requests that no answer followed."""
         self._requests: SimpleQueue[Any] = SimpleQueue()
         for message in self._unanswered:
             self._requests.put(message)
