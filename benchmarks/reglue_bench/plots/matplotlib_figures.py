@@ -157,7 +157,7 @@ def _drawn(plot: Plot, width: int) -> Canvas:
 def _scale(
     axes: Axes, name: str, axis: Axis, values: Sequence[Sequence[float]], *, most: int
 ) -> float:
-    """Set the ends of an axis, as given or as the values need, its label and ticks.
+    """Set the ends of an axis, its own or those of `values`, its label and at most `most` ticks.
 
     Returns the unit of its numbers, as the difference of the largest floats is not finite.
     """
@@ -201,7 +201,7 @@ def _draw_grid(axes: Axes, name: str, ticks: FloatArray) -> None:
 
 
 def _label_rows(axes: Axes, rows: Rows, above: int) -> None:
-    """Write the labels of rows `above` their marks, or if that is 0 beside them."""
+    """Label the rows in `above` pixels over their marks, or beside them if that is 0."""
     count, labels = len(rows.labels), [label_of(label) for label in rows.labels]
     axes.set_ylim(count - 0.5, -0.5)
     axes.set_yticks([] if above else range(count), () if above else labels)
@@ -229,7 +229,8 @@ def _draw(axes: Axes, mark: Mark, x: FloatArray, y: FloatArray, *, height: float
         case Area():
             x, low, high = _thinned(np.column_stack([x, *np.split(y, 2)]), axes).T
             corners = np.append(x, x[::-1]), np.append(high, low[::-1])
-            axes.fill(*corners, color=mark.colour, alpha=0.2, linewidth=0, clip_on=_leaves(axes, y))
+            is_outside = _is_outside(axes, y)
+            axes.fill(*corners, color=mark.colour, alpha=0.2, linewidth=0, clip_on=is_outside)
         case Dots(shape="disc"):  # lines without a length and with round ends: small in a file
             x, y = np.repeat(x, 3), np.column_stack([y, y, np.full(len(y), nan)]).ravel()
             how: dict[str, Any] = {"color": mark.colour, "alpha": mark.opacity, "zorder": 2.1}
@@ -264,11 +265,12 @@ def _draw_line(axes: Axes, mark: Line, x: FloatArray, y: FloatArray) -> None:
         drawstyle="steps-post" if mark.steps else "default",
         marker=None if np.isfinite(x[1:] - x[:-1]).any() else "o",  # a point alone has no line
         gid="optional" if mark.optional else None,
-        clip_on=_leaves(axes, y),
+        clip_on=_is_outside(axes, y),
     )
 
 
-def _leaves(axes: Axes, y: FloatArray) -> bool:
+def _is_outside(axes: Axes, y: FloatArray) -> bool:
+    """Whether a point is above or below the axes."""
     low, high = sorted(axes.get_ylim())
     return bool(((y < low) | (y > high)).any())
 
@@ -290,7 +292,8 @@ def _draw_squares(
     places = sorted(zip(mark.y, mark.x, y, x, strict=True))
     ends_x, ends_y = list[float](), list[float]()
     for _, group in groupby(enumerate(places), lambda each: (each[1][0], each[1][1] - each[0])):
-        (_, (_, _, middle, first)), *_, (_, (_, _, _, last)) = [*group] * 2
+        neighbours = [place for _, place in group]
+        (_, _, middle, first), (_, _, _, last) = neighbours[0], neighbours[-1]
         ends_x += [first - half, last + half, nan]
         ends_y += [middle, middle, nan]
     how: dict[str, Any] = {"linestyle": (0, (column - gap, gap)), "clip_on": False}
@@ -359,7 +362,7 @@ def _tidied(element: ElementTree.Element) -> Iterator[ElementTree.Element]:
 def _short_outline(outline: str) -> str:
     """The same lines, from each point to the next in tenths of a pixel: half of a large page.
 
-    In pixels, if it is a cloud of dots, many lines, or the corners of an area.
+    Many dots or lines, and the corners of an area, are rounded to integer pixels.
     """
     short, start, here = "", (0, 0), (0, 0)
     points = re.findall(r"([ML]) (\S+) (\S+)|z", outline)
