@@ -16,9 +16,9 @@ from tests.simulator.virtual_processes import send_signal
 from tests.simulator.virtual_threads import WallClock
 
 _MOST = 5  # in one run
-_FOR_S = (0.5, 8.0)  # how long one lasts, from … to …
-_SECOND = 0.1  # of that, after which the second Ctrl-C comes
-_JUMP_S = 48 * 3600.0  # of the clock, from half of that back to half of it on
+_FOR_S = (0.5, 8.0)  # the shortest and the longest
+_SECOND = 0.1  # the second Ctrl-C comes after this share of for_s
+_JUMP_S = 48 * 3600.0  # of the clock, by at most half of that, forwards or backwards
 
 _LASTING = ("stop", "full disk", "slow disk", "refuse")
 
@@ -27,10 +27,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Disturbance:
-    """What goes wrong with a process, a connection, or what all processes share.
+    """A disturbance of a process, of a connection, or of the disk, clock or network of all.
 
-    "interrupt" is Ctrl-C, "interrupt twice" two of them; a "clock" jumps; "refuse" lets nobody
-    connect; and "garble" makes the next message to a server unreadable.
+    "interrupt" is Ctrl-C, and "interrupt twice" two of them; by "clock" the wall clock jumps; by
+    "refuse" new connections are refused; and by "garble" the next message to a server is broken.
     """
 
     at_s: float
@@ -40,13 +40,13 @@ class Disturbance:
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """That of `written`."""
+        """The disturbance of a line that `written` made. Raises ValueError."""
         at_s, place, for_s, kind = text.split(maxsplit=3)
         return cls(float(at_s), kind, float(place), float(for_s))
 
     @property
     def written(self) -> str:
-        """All of it, to be kept in a file."""
+        """A line for a file: the time and place, how long it lasts, and the kind."""
         return f"{self.at_s!r} {self.place!r} {self.for_s!r} {self.kind}"
 
     def __str__(self) -> str:
@@ -82,14 +82,16 @@ def _happen(run: Scheduler, each: Disturbance, targets: Callable[[], Sequence[Pr
                 run.say(f"a connection of {call.client.name} breaks")
                 network().cut(call)
         case "refuse":
-            run.say(f"nobody can connect for {each.for_s:.1f} s")
+            run.say(f"connections are refused for {each.for_s:.1f} s")
             network().refuses_until = run.now + each.for_s
         case "garble":
             network().garbles = True
-        case "full disk" | "slow disk":
-            run.say(f"{each.kind} for {each.for_s:.1f} s")
-            name = "full_until" if each.kind == "full disk" else "slow_until"
-            setattr(run.own(Disk), name, run.now + each.for_s)
+        case "full disk":
+            run.say(f"the disk is full for {each.for_s:.1f} s")
+            run.own(Disk).full_until = run.now + each.for_s
+        case "slow disk":
+            run.say(f"the disk is slow for {each.for_s:.1f} s")
+            run.own(Disk).slow_until = run.now + each.for_s
         case "clock":
             run.own(WallClock).off_s += (each.place - 0.5) * _JUMP_S
             run.say(f"the clock is {run.own(WallClock).off_s / 3600:+.1f} h off")

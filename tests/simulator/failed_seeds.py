@@ -1,7 +1,7 @@
-"""The seeds that failed once, with what went wrong in their runs: they are played again.
+"""Seeds that failed once, with the disturbances of their runs: a test plays them again.
 
-The scheduler draws the order of threads by the seed, so another order of the program's locks is
-another run. The disturbances are kept as they were, whatever is drawn today.
+The scheduler draws the order of threads by the seed, so a change of the program's locks makes it
+another run, with the same disturbances: these are kept, and not drawn by the seed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class FailedSeed:
 
     @property
     def written(self) -> str:
-        """Its entry of the file."""
+        """Its entry for the file."""
         lines = (f'    "{each.written}",' for each in self.disturbances)
         return "\n".join(
             (
@@ -43,7 +43,7 @@ class FailedSeed:
 
 
 def failed_seeds() -> Iterator[FailedSeed]:
-    """Those of the file."""
+    """The seeds of the file, in its order."""
     for each in tomllib.loads(FILE.read_text())["failed"]:
         disturbances = tuple(map(Disturbance.read, each["disturbances"]))
         yield FailedSeed(each["world"], each["seed"], each["why"], disturbances)

@@ -176,7 +176,7 @@ FAULTS: Mapping[str, Fault] = MappingProxyType(
         ),
         "lost": Fault(
             "remote",
-            "who kills an environment that connects by itself is asked again by a resume",
+            "an agent that killed an environment that connects gets a second try by a resume",
             lambda: patch.object(run_session.Session, "_settle_lost", lambda _, todo, __: todo),
         ),
         "early": Fault("evaluation", "a resumed run plays its last complete episode again", _early),
@@ -195,7 +195,7 @@ FAULTS: Mapping[str, Fault] = MappingProxyType(
         ),
         "not replayed": Fault(
             "evaluation",
-            "an episode whose worker died has failed: its actions are not played again",
+            "the actions of an episode whose worker died are not played again",
             lambda: patch.object(Replays, "settled", lambda _, __, played: played),
         ),
         "unsent": Fault(

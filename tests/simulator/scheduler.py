@@ -50,10 +50,9 @@ class Process:
     at_end: list[Callable[[], None]] = field(default_factory=list)
     state: dict[object, object] = field(default_factory=dict)  # of modules, of which it has its own
     main: Thread | None = None  # its first thread
-    signals: deque[Callable[[], None]] = field(default_factory=deque)  # for it to carry out
-    hits: list[tuple[float, str]] = field(
-        default_factory=list
-    )  # the time and kind of each disturbance
+    signals: deque[Callable[[], None]] = field(default_factory=deque)  # calls of handlers, to come
+    hits: list[tuple[float, str]] = field(default_factory=list)
+    """The time and kind of each disturbance of it."""
 
     @property
     def is_alive(self) -> bool:
@@ -78,11 +77,11 @@ class Thread:
 
     @property
     def is_signalled(self) -> bool:
-        """Whether it is to carry out what a signal leads to."""
+        """Whether a handler of a signal is to be called in it."""
         return bool(self.process.signals) and self.process.main is self
 
     def hear_signals(self) -> None:
-        """Carry that out. Raises what it raises."""
+        """Call the handlers of the signals that came. Raises what they raise."""
         while self.is_signalled:
             self.process.signals.popleft()()
 
@@ -272,7 +271,7 @@ class Scheduler:
     def wait(self, ready: Callable[[], bool], until: float = math.inf) -> None:
         """Let others go on until `ready`, or until that time.
 
-        Raises what a signal leads to, which wakes a process's first thread.
+        A signal wakes a process's first thread. Raises what the signal's handler raises.
         """
         thread = self._current
         if self.is_over or thread is None:

@@ -15,9 +15,9 @@ from weakref import WeakSet
 from tests.simulator.scheduler import Process, running
 from tests.simulator.virtual_threads import like, scheduler
 
-_STATEMENT_S = 0.02  # for a statement of SQLite, at most: it may wait for the disk
+_STATEMENT_S = 0.02  # the most that a statement of SQLite takes
 _SLOW_S = 1.0  # the same while the disk is slow
-_FIRST_MEMORY = 2_000_000  # its descriptor
+_FIRST_MEMORY = 2_000_000  # the descriptor of a run's first shared memory
 _WRITES = (
     "COMMIT",
     "CREATE",
@@ -55,11 +55,11 @@ class Disk:
 
 
 class Cursor(sqlite3.Cursor):
-    """Others may go on before each statement, or end its process there."""
+    """Before each statement other threads may go on, and its process may be killed."""
 
     def execute(self, sql: str, parameters: Any = (), /) -> Self:
         _carry_out(sql)
-        if sql.startswith("PRAGMA synchronous"):  # the machine that would lose it does not die
+        if sql.startswith("PRAGMA synchronous"):  # no simulated machine loses its power
             sql = "PRAGMA synchronous=OFF"
         return super().execute(sql, parameters)
 
@@ -69,14 +69,14 @@ class Cursor(sqlite3.Cursor):
 
 
 class Connection(sqlite3.Connection):
-    """Closed when its process ends. Its own `execute` has a cursor carry out the statement."""
+    """Closed when its process ends. Its statements are carried out by its cursors."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._cursors = WeakSet[sqlite3.Cursor]()
 
     def abandon(self) -> None:
-        """Close it in the midst of whatever it does: a cursor with rows left would keep a lock."""
+        """Close it and its cursors, of which one with rows left would keep a lock."""
         for cursor in self._cursors:
             cursor.close()
         self.close()
@@ -141,7 +141,7 @@ def _flock(file: Any, operation: int) -> None:
     """As Python's, but a lock is a process's, which loses it when it ends."""
     now = running()
     if now is None or (operation & fcntl.LOCK_UN and now.current is None):
-        return  # what a run, or a process that was killed, has left closes its files
+        return  # objects that a run or a killed process left close their files
     here = scheduler().current
     assert here is not None, "a thread locks a file"
     locks = scheduler().own(_Locks)

@@ -42,8 +42,8 @@ class Network:
         self.servers: dict[str, Serves] = {}
         self.calls: list[Call] = []
         self._run = scheduler()
-        self.refuses_until = -math.inf  # whoever connects before then
-        self.garbles = False  # the next message of a session to its server
+        self.refuses_until = -math.inf  # new connections
+        self.garbles = False  # the next message of a session to its server is broken
         self._port = _FIRST_PORT
         self._known: set[Process] = set()  # whose calls break when they end
 

@@ -115,7 +115,6 @@ def os_module() -> ModuleType:
     """`os`, with one core, a disk that may be full, and the simulated process's end."""
     return like(
         os,
-        __file__=os.__file__,
         _exit=_exit,
         getpid=_getpid,
         getppid=_getppid,
@@ -131,7 +130,7 @@ def os_module() -> ModuleType:
 
 
 class _Handlers(dict[int, Any]):
-    """Those of a process."""
+    """The handlers of a process, by signal."""
 
     @classmethod
     def of(cls, process: Process) -> _Handlers:
@@ -139,7 +138,7 @@ class _Handlers(dict[int, Any]):
 
 
 def send_signal(process: Process, number: signal.Signals) -> None:
-    """Let its first thread call the handler of that signal where it waits, or ends a line."""
+    """Have its first thread call the handler of a signal, where it waits or takes a lock."""
     now = scheduler()
 
     def hear() -> None:
@@ -151,7 +150,7 @@ def send_signal(process: Process, number: signal.Signals) -> None:
 
     if process.is_alive:
         now.say(f"{process.name} gets {number.name}")
-    process.signals.append(hear)
+        process.signals.append(hear)
 
 
 def _getsignal(number: int) -> Any:
@@ -177,9 +176,9 @@ def signal_module() -> ModuleType:
 
 
 def die_with(parent: int, sent: signal.Signals = signal.SIGKILL) -> None:
-    """`children.die_with`: the kernel's part in it."""
+    """`children.die_with`: a process gets `sent` once its parent has ended."""
     now = scheduler()
-    assert now.current is not None, "a thread is to die"
+    assert now.current is not None, "a process calls it"
     child = now.current.process
     if parent == 0 or child.parent is None:
         return

@@ -20,7 +20,7 @@ class _End:
 
     def __init__(self) -> None:
         self.received = bytearray()
-        self.files: list[int] = []  # descriptors that came with the bytes
+        self.files: list[int] = []  # descriptors that were sent to it with bytes
         self.is_shut = False  # nothing more comes, or goes
         self.other: _End = self
         self.owner: Process | None = None  # who has it; None: the process that made it

@@ -89,7 +89,7 @@ def _here() -> Process | None:
 
 
 def main_thread() -> object:
-    """`threading.main_thread`: of the present process; None as long as nobody looked at it."""
+    """`threading.main_thread` of the present process; None until that thread is registered."""
     now, threading = running(), _threading()
     if now is None or now.current is None:
         return threading._main_thread
@@ -148,7 +148,7 @@ def thread_module() -> ModuleType:
 
 
 class WallClock:
-    """How far `time.time` is off: it may jump, unlike the other clocks."""
+    """The error of `time.time` in seconds: it may jump, unlike the other clocks."""
 
     off_s = 0.0
 
@@ -197,7 +197,7 @@ class Datetime(datetime.datetime, metaclass=_Dates):
 
 
 def put_datetime_into(package: str) -> None:
-    """Let the modules of a package that is imported ask the simulated run for the date.
+    """Give the imported modules of a package a `datetime` whose `now` is the simulated run's.
 
     Libraries in C and Rust check for Python's own class, so that no module can replace that.
     """

@@ -1,4 +1,4 @@
-"""What has to hold of a competition that is over."""
+"""The properties of a competition that is over."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ class Refusal:
 
     team: str
     why: str
-    phases: Sequence[str]  # that were to be open all the time
+    phases: Sequence[str]  # that were to be open from its joining to its refusal
     days: Sequence[date]  # at its beginning, and its end
-    after: int  # the last event before it asked
-    before: int  # and when it was answered
+    after: int  # the last event before it joined
+    before: int  # the last event when it was refused
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Team:
 
 @dataclass
 class Outcome:
-    """What happened."""
+    """A competition that is over, as its processes and its database tell of it."""
 
     hosted: Hosted
     limits: Mapping[str, Limits]
@@ -94,7 +94,7 @@ def check(outcome: Outcome) -> None:
 
 
 def _check_rules(outcome: Outcome) -> Rules:
-    """Who was entered might be, and who was refused might not; all have the cells of the rules."""
+    """By the rules all entries and refusals are right, and each entry has the right cells."""
     rules, entered = Rules(outcome.limits), {each.id: each for each in outcome.submissions}
     justified: set[int] = set()  # refusals
     for event in outcome.events:
@@ -119,7 +119,7 @@ def _check_rules(outcome: Outcome) -> Rules:
 
 
 def _tell(outcome: Outcome, rules: Rules, event: Event, entered: Mapping[str, Submission]) -> None:
-    """Let the model know of an event. Raises Violation if it should not have been."""
+    """Let the model know of an event. Raises Violation if the rules do not allow it."""
     key, detail = event.submission or "", json.loads(event.detail)
     match event.kind.split():
         case ["phase", "opened"]:
@@ -140,7 +140,7 @@ def _tell(outcome: Outcome, rules: Rules, event: Event, entered: Mapping[str, Su
 
 
 def _check_end(outcome: Outcome, submission: Submission) -> None:
-    """Each end has its cause: what the agent did, what its environment, or what was killed."""
+    """Each end has its cause: the agent, its environment, a disturbance, or the organiser."""
     manner, was_hit = outcome.manner(submission), submission.name in outcome.hit
     has_cause = {
         "finished": manner not in ("raises", "hangs") or submission.id in outcome.replayed,
@@ -190,7 +190,7 @@ def _check_names(outcome: Outcome) -> None:
 
 
 def _check_cells(outcome: Outcome, rules: Rules) -> None:
-    """Nobody meets an episode again that it met in a submission that broke before."""
+    """No agent meets an episode again that its team met in a submission that broke before."""
     count = Counter(each.name for each in outcome.submissions)
     names = {each.id: each.name for each in outcome.submissions if count[each.name] == 1}
     for key, name in names.items():

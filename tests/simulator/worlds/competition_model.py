@@ -1,4 +1,4 @@
-"""The rules of a competition as a small model, which is told of all that happens."""
+"""The rules of a competition as a small model, which is told of its events."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 
-_GOES_ON = ("waiting", "playing")
-_COUNTS_NOT = ("broken", "withdrawn")
+_UNFINISHED = ("waiting", "playing")
+_UNCOUNTED = ("broken", "withdrawn")
 _MOST_BROKEN = 3
 _MOST_WITHDRAWN = 20
 
@@ -30,7 +30,7 @@ class Entry:
     day: date
     draw: int
     status: str = "waiting"
-    seen: set[str] | None = None  # what had broken when it began to play
+    seen: set[str] | None = None  # submissions that had broken when it began to play
 
     def is_beside(self, other: Entry) -> bool:
         """Whether both are of one team and phase."""
@@ -39,7 +39,7 @@ class Entry:
 
 @dataclass
 class Rules:
-    """Who may enter, and on which cells; `entries` are by id."""
+    """The teams that may enter, and the cells that they get; `entries` are by id."""
 
     limits: Mapping[str, Limits]  # by phase
     entries: dict[str, Entry] = field(default_factory=dict)
@@ -49,27 +49,27 @@ class Rules:
         """Whether a team may enter one more submission."""
         mine = [each for each in self.entries.values() if each.team == team]
         here = [each for each in mine if each.phase == phase]
-        counted = [each for each in here if each.status not in _COUNTS_NOT]
+        counted = [each for each in here if each.status not in _UNCOUNTED]
         withdrawn = [each for each in mine if each.status == "withdrawn" and each.day == day]
         limits = self.limits[phase]
         return (
             phase in self.open
             and len(withdrawn) < _MOST_WITHDRAWN
             and sum(each.status == "broken" for each in here) < _MOST_BROKEN
-            and sum(each.status in _GOES_ON for each in counted) < limits.at_once
+            and sum(each.status in _UNFINISHED for each in counted) < limits.at_once
             and sum(each.day == day for each in counted) < limits.a_day
             and len(counted) < limits.in_all
         )
 
     def enter(self, key: str, team: str, phase: str, day: date) -> None:
-        """A team enters a submission: one after another that broke gets cells of its own."""
+        """Enter a submission. If another one broke before it, it gets cells of its own."""
         entry = Entry(team, phase, day, 0)
         beside = [each for each in self.entries.values() if each.is_beside(entry)]
         entry.draw = int(any(each.status == "broken" or each.draw for each in beside))
         self.entries[key] = entry
 
     def change(self, key: str, status: str) -> None:
-        """A submission gets a status: what waits when another breaks gets cells of its own."""
+        """Change a status. If a submission breaks, those that wait get cells of their own."""
         entry = self.entries[key]
         entry.status = status
         beside = {k: each for k, each in self.entries.items() if each.is_beside(entry)}
@@ -81,7 +81,7 @@ class Rules:
                     each.draw = max(each.draw, 1)
 
     def play_again(self, key: str, *, all_of_it: bool) -> None:
-        """The organiser puts a submission in the queue again; all of it if its cells failed."""
+        """Queue a submission again; `all_of_it`: with other cells."""
         entry = self.entries[key]
         entry.status = "waiting"
         entry.draw += all_of_it

@@ -46,7 +46,7 @@ _BENCHMARK = {
 }
 _PLAY = {"reconnect_window_s": 5.0, "step_s": 10.0, "bank_s": 0.0, "late": "fault"}
 _MANNERS: tuple[Manner, ...] = ("plays", "plays", "plays", "wears", "leaves", "raises", "hangs")
-_MOST_STARTS = 8  # of an agent by its people
+_MOST_STARTS = 8  # of an agent
 _AWAY_S = 16.0  # after which an agent that does not come is given up: twice the longest stop
 _DAY_S = 86_400.0
 
@@ -108,7 +108,7 @@ class CompetitionWorld:
         hosted = Hosted(
             CompetitionFolder(self._folder, made), Secrets.read(self._folder / "secrets")
         )
-        self._of = Outcome(hosted, limits, {each.name: each for each in teams}, begins)
+        self._outcome = Outcome(hosted, limits, {each.name: each for each in teams}, begins)
         if rng.random() < 0.3:
             self._let_the_clock_jump()
         run.process("organiser", self._organise)
@@ -148,7 +148,7 @@ class CompetitionWorld:
     def _set_the_clock(self) -> None:
         self._clock.off_s = self._right_s
 
-    # Who takes part.
+    # The processes.
 
     def _serve(self) -> None:
         self._serves = False
@@ -160,21 +160,21 @@ class CompetitionWorld:
             self._serves = True
             self._run.say_here(what)
 
-        with self._of.hosted.folder.store() as store:
-            serve(self._of.hosted, store, Addresses(_ADDRESS), say=say)
+        with self._outcome.hosted.folder.store() as store:
+            serve(self._outcome.hosted, store, Addresses(_ADDRESS), say=say)
 
     def _organise(self) -> None:
-        run, rng, of = self._run, self._run.rng, self._of
-        with of.hosted.folder.store() as store:
-            store.apply(of.hosted.definition)
-            for name in of.teams:
+        run, rng, outcome = self._run, self._run.rng, self._outcome
+        with outcome.hosted.folder.store() as store:
+            store.apply(outcome.hosted.definition)
+            for name in outcome.teams:
                 self._tokens[name] = store.new_token(store.add_team(name))
             keep_starting(
                 run, "server", self._serve, until=self.is_over, at_end=lambda _: self._look()
             )
             people = [
                 run.process(f"people of {team.name}{n}", partial(self._take_part, team, n))
-                for team in of.teams.values()
+                for team in outcome.teams.values()
                 for n in range(len(team.manners))
             ]
             if rng.random() < 0.3:
@@ -185,13 +185,13 @@ class CompetitionWorld:
             if rng.random() < 0.5:
                 self._play_again(store)
                 self._conclude(store)
-            of.submissions = store.submissions()
-            of.runs = {each.submission: each for each in store.runs(with_results=False)}
-            of.boards = {
+            outcome.submissions = store.submissions()
+            outcome.runs = {each.submission: each for each in store.runs(with_results=False)}
+            outcome.boards = {
                 each.name: [
                     row.team
                     for row in leaderboard(
-                        of.hosted.definition, each, store, of.hosted.folder.runs_path
+                        outcome.hosted.definition, each, store, outcome.hosted.folder.runs_path
                     ).rows
                 ]
                 for each in store.phases()
@@ -211,14 +211,14 @@ class CompetitionWorld:
 
     def _cancel(self, store: Store, most: int) -> None:
         for each in store.submissions(statuses=UNFINISHED)[:most]:
-            self._of.cancelled.add(each.id)
+            self._outcome.cancelled.add(each.id)
             try:
                 store.ask_cancel(each.id)
             except UsageError as error:  # it has just ended
                 self._run.say_here(str(error))
 
     def _play_again(self, store: Store) -> None:
-        """Have one submission played again, by an agent that is mended."""
+        """Have one submission played again, by an agent without its fault."""
         found = store.submissions(statuses=REPLAYED)
         if not found:
             return
@@ -228,8 +228,8 @@ class CompetitionWorld:
         except UsageError as error:
             self._run.say_here(str(error))
             return
-        self._of.replayed[again.id] = again.status
-        team = self._of.teams[again.team]
+        self._outcome.replayed[again.id] = again.status
+        team = self._outcome.teams[again.team]
         number = int(again.name.removeprefix(team.name))
         people = partial(self._take_part, team, number, "plays", "'")
         self._run.wait(self._run.process(f"people of {again.name}", people).has_ended)
@@ -249,14 +249,14 @@ class CompetitionWorld:
                 run.after(rng.uniform(0.1, 5.0), partial(run.end_process, agent, -9))
             run.wait(agent.has_ended)
             if agent.exit_code == -9 or agent.was_stopped:
-                self._of.hit.add(name)
+                self._outcome.hit.add(name)
             if manner == "leaves" or self._status(name) in FINAL:
                 return
 
     def _join(self, team: Team, name: str, manner: Manner, label: str) -> None:
-        tls, after, began_at = self._of.hosted.secrets.tls, self._last_event(), self._run.now
+        tls, after, began_at = self._outcome.hosted.secrets.tls, self._last_event(), self._run.now
         where = JoinString(_ADDRESS, self._tokens[team.name], tls.authority, tls.name)
-        agent = Guesser(team.skill, manner, self._of.met[label].add)
+        agent = Guesser(team.skill, manner, self._outcome.met[label].add)
         try:
             reglue.connect(agent, str(where), name=name, transport="grpc", handle_signals=False)
         except Busy:
@@ -276,9 +276,9 @@ class CompetitionWorld:
         today = datetime.fromtimestamp(time.time() - self._clock.off_s + self._right_s, UTC)
         days = [(today - each).date() for each in passed]
         refusal = Refusal(team.name, str(refused), phases, days, after, self._last_event())
-        self._of.refusals.append(refusal)
+        self._outcome.refusals.append(refusal)
 
-    # What people can see.
+    # Reads of the database.
 
     def _read(self, sql: str, *values: str) -> list[Any]:
         uri = f"file:{self._folder / SQLITE}?mode=ro"
@@ -304,9 +304,9 @@ class CompetitionWorld:
             "LEFT JOIN team ON team.id = team_id ORDER BY event.id"
         )
         events = [Event(*row) for row in rows]
-        if events[: len(self._of.events)] != self._of.events:
-            self._run.violate(f"of events that were committed some are lost: {self._of.events}")
-        self._of.events = events
+        if events[: len(self._outcome.events)] != self._outcome.events:
+            self._run.violate(f"events that were committed are lost: {self._outcome.events}")
+        self._outcome.events = events
 
     # The world.
 
@@ -323,8 +323,8 @@ class CompetitionWorld:
     def check(self) -> None:
         """Raise Violation if something does not hold."""
         self._look()
-        self._of.had_pause = any(each.was_stopped for each in self._servers)
-        check(self._of)
+        self._outcome.had_pause = any(each.was_stopped for each in self._servers)
+        check(self._outcome)
 
     def close(self) -> None:
         """Remove its folder."""

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import tempfile
-import time
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
-import numpy.typing as npt
 import typer
 
 import reglue
 from glue_server.commands.command import Command
 from glue_server.environment import worker
-from reglue import Steps
-from reglue.spec import Arrays
 from reglue_bench.cli.shared_flags import exit_code
 from reglue_bench.evaluation import resume
 from reglue_bench.plans.plan import Plan
@@ -27,7 +22,7 @@ from tests.reglue_bench.toys import corridor_plan, play, rows
 from tests.simulator.scheduler import Process, Scheduler, Violation, simulated
 from tests.simulator.virtual_processes import mains
 from tests.simulator.worlds.restarting import keep_starting
-from tests.simulator.worlds.resumed_run import ResumedRun
+from tests.simulator.worlds.resumed_run import ResumedRun, Thinking
 
 _ADDRESS, _TOKEN = "127.0.0.1:4096", "t" * 32
 _HOW: dict[str, Any] = {
@@ -38,7 +33,6 @@ _HOW: dict[str, Any] = {
 }
 _WORKERS = (0, 2)
 _EPISODES = 8  # of each task
-_THINKS_S = 0.1
 
 mains["glue_server.environment.worker"] = worker.main
 
@@ -114,15 +108,5 @@ class EvaluationWorld:
         raise typer.Exit(exit_code(result))
 
 
-class _Thinking(Seeded):
-    """Takes a while for each action, so that commits come in the middle of a run."""
-
-    def agent_step(
-        self, rewards: npt.NDArray[np.float64], observations: Arrays, steps: Steps
-    ) -> npt.NDArray[np.float64]:
-        time.sleep(_THINKS_S)
-        return super().agent_step(rewards, observations, steps)
-
-
 def _play_agent() -> None:
-    reglue.connect(_Thinking(), _ADDRESS, _TOKEN, transport="grpc", handle_signals=False)
+    reglue.connect(Thinking(), _ADDRESS, _TOKEN, transport="grpc", handle_signals=False)

@@ -1,4 +1,4 @@
-"""How the process of a command ends: its exit code, and how soon after Ctrl-C."""
+"""The end of a command's process: its exit code, and the time since Ctrl-C."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.simulator.scheduler import Process, Scheduler
 from tests.simulator.virtual_files import Disk
 
 _KILLED = -9
-_ENDS_S = CLOSING_S + 1.6  # after Ctrl-C: a wait looks every 0.2 s, a peer's last word is late
+_ENDS_S = CLOSING_S + 1.6  # after Ctrl-C: waits look every 0.2 s, and a message takes a while
 
 
 def check_exit(run: Scheduler, process: Process, *, may_fail: bool = False) -> None:

@@ -26,14 +26,14 @@ _THINKS_S = 0.05  # of an agent, for an action
 _HANGS_S = 15.0
 _IDS = 2**52  # a float64 holds each
 _worn: Any = PerProcess(lambda: SimpleNamespace(times=0))
-"""A bug: nothing resets it, so that the same actions lead elsewhere in a fresh process."""
+"""Actions that wear, in this process. No start resets it, so that a replay may go otherwise."""
 
 
 class Guessing:
     """An episode is two guesses, left or right, each of which earns something.
 
-    Its observation tells it apart from all others. The first action that wears a table out has no
-    consequence in its process, the next one raises an error there.
+    Its observation is a number that no other episode has. Actions with `wears` above 0 set off a
+    bug: the first one in a process has no effect, and each later one raises an error.
     """
 
     standardizes = True
@@ -66,7 +66,7 @@ class Guess:
     def step(self, action: Arrays) -> Step:
         if action["wears"][0] > 0:
             if _worn.times:
-                raise ValueError("the table is worn out")
+                raise ValueError("a second action that wears")
             _worn.times += 1
         self._steps += 1
         reward = self.gains[int(action["guess"][0] > 0)]

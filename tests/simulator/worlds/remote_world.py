@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Sequence
 from functools import cache
 from typing import Any, ClassVar
@@ -15,27 +14,25 @@ from reglue.environments.slot_worlds import Worlds
 from reglue.spec import Arrays
 from reglue_bench.results.result import Result
 from reglue_bench.runs.observer import NullObserver
-from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.toys import SOLVED
 from tests.simulator.scheduler import Process, Scheduler, Violation, simulated
 from tests.simulator.worlds.restarting import keep_starting
-from tests.simulator.worlds.resumed_run import ResumedRun
+from tests.simulator.worlds.resumed_run import ResumedRun, Thinking
 from tests.worlds import Corridor, Walk
 
 _ADDRESS, _TOKEN = "127.0.0.1:4096", "e" * 32
 _WINDOWS_S = (0.0, 20.0)
 _SLOTS = (1, 2)
 _EPISODES = 6  # of each task
-_THINKS_S = 0.1
 _DEADLY = 0.9  # a larger action ends the environment's process
 
 
 class RemoteWorld:
-    """The rows are those of an undisturbed run: who kills its environment gets no second try.
+    """The rows are those of an undisturbed run: an episode that kills its environment has crashed.
 
-    The environment is started again when it has ended. If nobody waits for it (a reconnect window
-    of 0), or the wait is interrupted, the run ends, and is resumed. Of an environment that was lost
-    then, the episodes of all slots crash if one of them kills it.
+    The environment is started again when it has ended. If the reconnect window is 0, or the wait is
+    interrupted, the run ends, and is resumed. Then the episodes of all slots have crashed if one of
+    them killed the environment.
     """
 
     disturbances: ClassVar[Sequence[str]] = (
@@ -99,7 +96,7 @@ class Remote:
     def _evaluate(self, *, resume: bool) -> Result:
         return reglue.evaluate(
             "multi-task:wait",
-            _Thinking(),
+            Thinking(),
             out=self.run.folder,
             resume=resume,
             raise_faults=False,
@@ -117,14 +114,6 @@ def _wanted() -> list[tuple[Any, ...]]:
     run.close()
     assert {"ok", "crashed"} == {row[6] for row in run.rows}, "some episodes kill it"
     return run.rows
-
-
-class _Thinking(Seeded):
-    """Takes a while for each action, so that commits come in the middle of a run."""
-
-    def _draw(self, slots: Any) -> Any:
-        time.sleep(_THINKS_S)
-        return super()._draw(slots)
 
 
 class _Deadly(Corridor):

@@ -4,24 +4,32 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from glue_server.commands.command import INTERRUPTED, OK
+from reglue import Steps
 from reglue.errors import ReglueError, RunBusy, RunDamaged, StorageFailed, UsageError
+from reglue.spec import Arrays
 from reglue_bench.results.result import Result
 from reglue_bench.run_folder import LEDGER
 from reglue_bench.runs.ledger import Ledger
+from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.toys import rows
 from tests.simulator.scheduler import Process, Scheduler
 from tests.simulator.worlds.exits import check_exit
 
+_THINKS_S = 0.1  # of an agent, for an action
 _STORAGE_WORDS = "what was committed is kept", "no run was begun"
 
 
 class ResumedRun:
-    """Its folder, and its rows once it is complete. What is not as documented is a violation."""
+    """The folder of a run, and its rows once it is complete. Notes violations."""
 
     def __init__(self, run: Scheduler, *, may_fail: bool) -> None:
         """A process of a run that `may_fail` may end with faults."""
@@ -51,7 +59,7 @@ class ResumedRun:
         return result
 
     def look(self, process: Process) -> None:
-        """Look how a process of it has ended, and whether all rows are there that it committed."""
+        """Check how its process has ended, and that no row is lost that was committed."""
         check_exit(self._run, process, may_fail=self._may_fail)
         self._look_for_rows()
         self._is_over = bool(self.rows) and process.exit_code in (OK, INTERRUPTED)
@@ -81,6 +89,16 @@ class ResumedRun:
             return
         if is_full or isinstance(error, RunDamaged):
             self._run.violate(str(error))
+
+
+class Thinking(Seeded):
+    """Takes a while for each action, so that commits come in the middle of a run."""
+
+    def agent_step(
+        self, rewards: npt.NDArray[np.float64], observations: Arrays, steps: Steps
+    ) -> npt.NDArray[np.float64]:
+        time.sleep(_THINKS_S)
+        return super().agent_step(rewards, observations, steps)
 
 
 def _resumed(resume: Callable[[], Result], begin: Callable[[], Result]) -> Result:
