@@ -26,7 +26,7 @@ from reglue.spec import Array, Arrays
 from tests.error_facts import raises
 from tests.glue_server.environment.halls import SPEC, Hall, ask, exchange, pool_over
 from tests.glue_server.playing import SOLVED, Follower, cell, cells, corridor_pool, local, played
-from tests.worlds import Corridor, Faulty, Houseless, Walk
+from tests.worlds import Corridor, Faulty, Houseless, SaysUnrepeatable, Walk
 
 # What is promised.
 
@@ -265,6 +265,28 @@ def test_worlds_that_cannot_be_made_are_the_fault_of_their_slots() -> None:
     """As in workers."""
     pool = pool_over(Worlds(Houseless(solved=SOLVED)))
     assert "OSError: no bricks" in exchange(pool, starts=[1]).faults[1]
+
+
+def test_a_start_that_failed_is_tried_again_also_where_no_episode_is_played_again() -> None:
+    """The agent has seen nothing of it."""
+
+    class Stuck(Walk):
+        def start(self, cell: Cell) -> Arrays:
+            if suite.fails:
+                suite.fails = False
+                raise RuntimeError("the door is stuck")
+            return super().start(cell)
+
+    class FailsOnce(SaysUnrepeatable):
+        fails = True
+
+        def world(self) -> Walk:
+            return Stuck(self)
+
+    suite = FailsOnce(solved=SOLVED)
+    (row,) = played(Follower(), local(suite), [cell(variant=1)])
+    assert not suite.fails
+    assert row.status == "ok"
 
 
 def test_an_environment_that_raises_in_play_fails_in_every_slot_that_was_asked() -> None:

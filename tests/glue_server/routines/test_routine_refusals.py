@@ -1,4 +1,4 @@
-"""What refusals name, in each state of a program: the model knows their kinds alone."""
+"""The facts that refusals name, in each state of a program: the model knows their kinds alone."""
 
 from __future__ import annotations
 
