@@ -60,6 +60,18 @@ def test_a_fault_that_is_put_back_is_found_and_its_run_shown(fault: str) -> None
     assert re.search(r"seed \d+ fails", found.stdout)
 
 
+def test_every_world_and_every_fault_is_played() -> None:
+    code = (
+        "from tests.simulator.substitution import substitute; substitute();"
+        "from tests.simulator.faults import FAULTS; from tests.simulator.worlds import WORLDS;"
+        "print(*WORLDS, *FAULTS, sep='\\n')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines() == [*WORLDS, *FAULTS]
+
+
 def test_names_that_are_unknown_are_refused() -> None:
     wrong = simulate("--world", "hup")
     assert wrong.returncode == 2
