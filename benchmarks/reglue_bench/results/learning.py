@@ -1,4 +1,4 @@
-"""Agents that learn: the score of an online benchmark, and curves of a training before the score.
+"""Scores of agents that learn: an online benchmark's, and the curves of a training before a score.
 
 A run's performance is the mean return of its measured episodes (or the mean reward of
 its measured steps), an agent's the mean over runs: RL-Glue concepts 1.0, RL_benchmark.

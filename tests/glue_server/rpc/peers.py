@@ -213,7 +213,7 @@ class RawUnixSocket:
 
 
 class RawUnixAgent(RawAgent):
-    """The same over the Unix socket of its ticket."""
+    """A RawAgent over the Unix socket of its ticket."""
 
     def _open(self, channel: grpc.Channel, session: str) -> None:
         self.unix_socket = RawUnixSocket(self.ticket)
@@ -223,7 +223,7 @@ class RawUnixAgent(RawAgent):
         if not self._is_welcome:
             welcome = self.unix_socket.welcome()
             if welcome.code:
-                raise _TurnedAway(welcome)
+                raise _Refused(welcome)
             self._is_welcome = True
         return self.unix_socket.call()
 
@@ -238,8 +238,8 @@ class RawUnixAgent(RawAgent):
         self.unix_socket.socket.close()
 
 
-class _TurnedAway(grpc.RpcError):
-    """As gRPC says it."""
+class _Refused(grpc.RpcError):
+    """A refusal by the welcome of a Unix socket, as gRPC raises one."""
 
     def __init__(self, welcome: lobby_pb2.UnixSocketWelcome) -> None:
         super().__init__(welcome.why)
@@ -253,4 +253,4 @@ class _TurnedAway(grpc.RpcError):
 
 
 RAW_AGENTS: Mapping[str, type[RawAgent]] = {"grpc": RawAgent, "unix": RawUnixAgent}
-"""By transport."""
+"""The agent of each transport."""

@@ -259,7 +259,7 @@ def test_calls_after_the_agent_was_lost_say_so_at_once(server: GlueServer, dial:
         port.send(Freeze())
 
 
-@pytest.mark.parametrize("transport", ["grpc"])  # of which the glue reads ahead
+@pytest.mark.parametrize("transport", ["grpc"])  # the glue reads ahead in its streams alone
 def test_the_last_words_of_an_agent_that_leaves_at_once_are_heard_later(
     server: GlueServer, dial: Dial
 ) -> None:

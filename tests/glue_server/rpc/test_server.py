@@ -267,7 +267,7 @@ def test_a_caller_that_speaks_another_protocol_is_told_of(
     assert "'/dm_env_rpc.v1.Environment/Process'" in record.message
 
 
-@pytest.mark.parametrize("transport", ["grpc"])  # over a Unix socket nobody is told
+@pytest.mark.parametrize("transport", ["grpc"])  # the peer at a Unix socket is not told
 def test_our_own_failure_is_logged_with_its_lines_and_a_peer_that_leaves_is_not(
     server: GlueServer,
     dial: Dial,
