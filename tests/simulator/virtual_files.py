@@ -24,6 +24,7 @@ _WRITES = (
     "DELETE",
     "INSERT",
     "REPLACE",
+    "UPDATE",
     "PRAGMA journal_mode",
     "PRAGMA wal_checkpoint",
 )
