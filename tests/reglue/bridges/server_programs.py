@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from reglue.spec import Array
-from tests.waiting import PATIENCE_S
 
 _AWAY_S = 3.0  # longer than a new process takes to start
 
@@ -43,7 +41,10 @@ class ServerProgram:
 
     @contextmanager
     def coming_back(self, pid: int, port: int) -> Iterator[Callable[[], None]]:
-        """A function that kills the server. Another one is there later, until the block ends."""
+        """A function that kills the server, which is to be called in the block.
+
+        Another server is at the port `_AWAY_S` later, until the block ends.
+        """
         is_killed, is_over = threading.Event(), threading.Event()
 
         def kill() -> None:
@@ -51,18 +52,19 @@ class ServerProgram:
             is_killed.set()
 
         def come_back() -> None:
-            is_killed.wait(PATIENCE_S)
-            time.sleep(_AWAY_S)
-            with self.serving(port):
-                is_over.wait(PATIENCE_S)
+            is_killed.wait()
+            if not is_over.wait(_AWAY_S):
+                with self.serving(port):
+                    is_over.wait()
 
         later = threading.Thread(target=come_back)
         later.start()
         try:
             yield kill
-        finally:
             assert is_killed.is_set()
+        finally:
             is_over.set()
+            is_killed.set()
             later.join()
 
 

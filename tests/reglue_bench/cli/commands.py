@@ -1,4 +1,4 @@
-"""Commands that are played in this process, in a folder, with none of the user's settings."""
+"""Runs commands in this process, in a folder, without the user's settings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WIDTH = "100"  # of the terminal, in columns
 
 
 class Said(NamedTuple):
-    """How a command left, and what it printed, of paths in its folder."""
+    """The exit code of a command, and its outputs with paths relative to its folder."""
 
     code: int
     stdout: str
@@ -27,7 +27,7 @@ class Said(NamedTuple):
 
 
 def command(words: str, folder: Path) -> Said:
-    """Play `reglue …` in `folder`."""
+    """Run a line `reglue …` in `folder`."""
     before = signal.getsignal(signal.SIGTERM)
     with ExitStack() as leaving:
         stdout, stderr = (leaving.enter_context(_written_to(each)) for each in (1, 2))

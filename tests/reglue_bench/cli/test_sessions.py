@@ -1,4 +1,4 @@
-"""What commands print when all goes well, in sessions as in a terminal.
+"""The output of commands that succeed, in sessions as in a terminal.
 
 `sessions.txt` has the commands and all of what they print, for people to read: `# …` begins a
 session in a folder of its own, and tells which files are there if any are; `$ reglue …` is a
@@ -43,7 +43,7 @@ PROGRESS = re.compile(r"steps/s")
 
 
 def masked(line: str) -> str:
-    """A line without what varies; of a table as wide as it was."""
+    """A line with names for the parts that vary; a table's columns stay as wide."""
     is_of_table = "│" in line
     for pattern, name in VARIES.items():
         width = max((len(each[0]) for each in re.finditer(pattern, line)), default=0)
@@ -66,10 +66,11 @@ def submissions_of_four_teams(folder: Path) -> None:
     """Two that are finished, one that broke, and one that waits; the next phase did not open."""
     folder /= "my-comp"
     folder.mkdir()
-    of = in_practice()
-    (folder / FILE).write_text(tomli_w.dumps(of.model_dump(exclude_none=True)), encoding="utf-8")
+    definition = in_practice()
+    text = tomli_w.dumps(definition.model_dump(exclude_none=True))
+    (folder / FILE).write_text(text, encoding="utf-8")
     Secrets.create(folder / "secrets")
-    made = begin(folder, of)
+    made = begin(folder, definition)
     with Store(made.url) as store:
         for team, rate in (("=Ada", 0.9), ("Ben", 0.2)):
             end(store, enter(store, made, team, "trained"), play(rate), play(rate / 2))
