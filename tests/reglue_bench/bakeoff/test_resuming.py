@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,7 @@ from tests.reglue_bench.bakeoffs import (
     BENCHMARK,
     TIMEOUT_S,
     agent,
+    bake,
     command,
     gated,
     surroundings,
@@ -28,6 +30,12 @@ from tests.waiting import until
 pytestmark = pytest.mark.slow
 
 
+@pytest.fixture(autouse=True)
+def _importable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Agents' programs import what this process can."""
+    monkeypatch.setenv("PYTHONPATH", surroundings()["PYTHONPATH"])
+
+
 @contextmanager
 def baking(path: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
     """The command, while it runs."""
@@ -36,25 +44,11 @@ def baking(path: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        env=surroundings(),
     ) as process:
         try:
             yield process
         finally:
             process.kill()
-
-
-def go_on(path: Path, *arguments: str) -> None:
-    """To the end, with what is there."""
-    done = subprocess.run(
-        command(path, *arguments, where="--resume"),
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
-        check=False,
-        env=surroundings(),
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_after_a_kill_the_rows_are_those_of_an_unbroken_bakeoff(tmp_path: Path) -> None:
@@ -70,13 +64,14 @@ def test_after_a_kill_the_rows_are_those_of_an_unbroken_bakeoff(tmp_path: Path) 
     assert not (out / "second" / "result.json").exists()
     finished = (out / "first" / "agent.log").read_bytes()
     gate.touch()
-    go_on(path)
+    words = command(path, where="--resume")
+    done = subprocess.run(words, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
     assert (out / "first" / "agent.log").read_bytes() == finished  # it was not started again
     unbroken = tmp_path / "unbroken"
     unbroken.mkdir()
-    go_on(write(unbroken, *tables))
-    for name in ("first", "second", "third"):
-        after, whole = read_result(out / name), read_result(unbroken / "out" / name)
+    for name, whole in bake(write(unbroken, *tables)).items():
+        after = read_result(out / name)
         assert rows(after) == rows(whole)
         assert after.plan_sha256 == whole.plan_sha256
     assert (out / "second" / "agent.log").read_text().count("made") == 2
@@ -85,13 +80,13 @@ def test_after_a_kill_the_rows_are_those_of_an_unbroken_bakeoff(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("stop", "more", "agents"),
     [
-        (signal.SIGINT, [], 1),
-        (signal.SIGTERM, ["--at-once", "2"], 1),
-        (signal.SIGINT, ["--processes", "2"], 2),
+        (signal.SIGINT, {}, 1),
+        (signal.SIGTERM, {"at_once": 2}, 1),
+        (signal.SIGINT, {"processes": 2}, 2),
     ],
 )
 def test_an_interrupted_bakeoff_leaves_with_130_and_goes_on(
-    tmp_path: Path, stop: signal.Signals, more: list[str], agents: int
+    tmp_path: Path, stop: signal.Signals, more: dict[str, Any], agents: int
 ) -> None:
     gate = tmp_path / "gate"
     benchmark = BENCHMARK.replace("workers = 0", f"workers = 1\nagents = {agents}")
@@ -99,10 +94,11 @@ def test_an_interrupted_bakeoff_leaves_with_130_and_goes_on(
     path = write(tmp_path, *tables, gated("third", gate), benchmark=benchmark)
     out = tmp_path / "out"
     logs = [out / name / "agent.log" for name in ("first", "second")]
-    with baking(path, *more) as process:
+    flags = [f"--{name.replace('_', '-')}={value}" for name, value in more.items()]
+    with baking(path, *flags) as process:
         assert process.stdout is not None
         wait_for_rows(out / "first", 1)
-        if "--at-once" in more:
+        if "at_once" in more:
             until(
                 lambda: all(log.exists() and b"thinks" in log.read_bytes() for log in logs),
                 "both agents think",
@@ -117,11 +113,9 @@ def test_an_interrupted_bakeoff_leaves_with_130_and_goes_on(
     assert before.ended_early.status == "interrupted"
     rows_before = rows(before)
     gate.touch()
-    go_on(path, *more)
-    first, second = (read_result(out / name) for name in ("first", "second"))
-    assert first.complete
-    assert second.complete
-    assert {*rows_before} < {*rows(first)}
+    after = bake(path, resume=True, **more)
+    assert all(result.complete for result in after.values())
+    assert {*rows_before} < {*rows(after["first"])}
 
 
 def test_nothing_is_left_running_after_a_kill(tmp_path: Path) -> None:
@@ -133,7 +127,6 @@ def test_nothing_is_left_running_after_a_kill(tmp_path: Path) -> None:
         command(path),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        env=surroundings(),
         pass_fds=[writing],
     ) as process:
         os.close(writing)

@@ -93,11 +93,11 @@ def test_a_run_is_that_of_its_training_seed_alone(two: Path, tmp_path: Path) -> 
 def test_runs_of_training_seeds_play_in_several_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def played(name: str, copies: str, *more: str) -> list[Result]:
+    def played(name: str, copies: str) -> list[Result]:
         words = [
             *("--agent", f"{AGENTS}:Meets", "--agent-arg", "scale=0.{training_seed}"),
             *("--agent-arg", f"folder={tmp_path}/{name} of {{training_seed}}"),
-            *("--agent-arg", f"copies={copies}", "--processes", copies, *more),
+            *("--agent-arg", f"copies={copies}", "--processes", copies, "--at-once", copies),
         ]
         assert run(*ONLINE, *words, "--out", str(tmp_path / name)) == 0
         logs = [len([*each.glob("agent*.log")]) for each in runs_in(tmp_path / name)]
@@ -105,11 +105,9 @@ def test_runs_of_training_seeds_play_in_several_processes(
         return results(tmp_path / name)
 
     monkeypatch.setenv("PYTHONPATH", surroundings()["PYTHONPATH"])
-    one = [rows(each) for each in played("alone", "1")]
+    one, two = ([rows(each) for each in played(f"{n} at once", n)] for n in ("1", "2"))
     assert one[0] != one[1]
-    for at_once in ("1", "2"):
-        two = played(f"{at_once} at once", "2", "--at-once", at_once)
-        assert [rows(each) for each in two] == one
+    assert two == one
 
 
 def test_processes_for_one_agent_that_learns_are_refused(

@@ -136,23 +136,24 @@ class Limits(NullObserver):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("secret", [None, "a secret of a host, long enough"])
-def test_beside_copies_of_an_agent_they_are_in_workers_only_with_a_secret(
-    tmp_path: Path, secret: str | None
+def test_beside_copies_of_an_agent_they_are_in_workers_only_with_a_secret_or_as_asked_for(
+    tmp_path: Path,
 ) -> None:
-    watcher = Limits()
-    assert copies(tmp_path / "run", secret=secret, watcher=watcher).complete
-    assert (tmp_path / "run" / WORKER_LOG).exists() == bool(secret)
-    (text,) = watcher.texts
-    assert ("Ctrl-C" in text) == (secret is None)
-
-
-@pytest.mark.slow
-def test_copies_play_the_same_rows_with_a_worker_and_without(tmp_path: Path) -> None:
-    without, with_one = copies(tmp_path / "0"), copies(tmp_path / "1", workers=1)
-    assert not (tmp_path / "0" / WORKER_LOG).exists()
-    assert (tmp_path / "1" / WORKER_LOG).exists()
-    assert rows_of(without) == rows_of(with_one)
+    """The rows are the same with a worker and without."""
+    asked: list[dict[str, Any]] = [
+        {},
+        {"workers": 1},
+        {"secret": "a secret of a host, long enough"},
+    ]
+    played = []
+    for number, options in enumerate(asked):
+        watcher, out = Limits(), tmp_path / str(number)
+        played.append(copies(out, watcher=watcher, **options))
+        assert played[-1].complete
+        assert (out / WORKER_LOG).exists() == bool(options)
+        (text,) = watcher.texts
+        assert ("Ctrl-C" in text) != bool(options)
+    assert rows_of(played[0]) == rows_of(played[1])
 
 
 @pytest.mark.slow

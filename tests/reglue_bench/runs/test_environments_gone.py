@@ -9,10 +9,10 @@ import pytest
 
 import reglue
 from reglue_bench.results.result import Result
+from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.remote import dialling
 
 SOLVED = {"walk": [1, 0, 2, 0]}
-AGENT = "tests.reglue_bench.agents:Seeded"
 
 SUITES = """
 from pathlib import Path
@@ -94,14 +94,22 @@ def suites(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def whole() -> Result:
+    """A run of the same that loses nothing."""
+    options = options_of("tests.worlds:Corridor", workers=0)
+    options["environment_args"] = {"solved": SOLVED}
+    return reglue.evaluate(**options)
+
+
 def rows(result: Result) -> list[Any]:
     return [(row.unit, row.k, row.status, row.return_, row.steps) for row in result.episodes]
 
 
-def options_of(name: str, where: str, **settings: Any) -> dict[str, Any]:
+def options_of(name: str, where: str = "at_step", **settings: Any) -> dict[str, Any]:
     return {
         "benchmark": f"multi-task:{name}",
-        "agent": AGENT,
+        "agent": Seeded(),
         "num_episodes": 8,
         "slots": 2,
         "environment_args": {"solved": SOLVED, "where": where},
@@ -127,10 +135,10 @@ def check_lost(result: Result, *, at_start: bool) -> None:
     [("Leaves", 0), ("Leaves", 1), ("Leaves", 2), ("LeavesWhole", 0), ("LeavesWhole", 1)],
 )
 def test_rows_of_the_resumed_run_are_those_of_a_run_that_lost_nothing(
-    suites: Path, tmp_path: Path, name: str, workers: int, where: str
+    suites: Path, tmp_path: Path, whole: Result, name: str, workers: int, where: str
 ) -> None:
     options = options_of(f"{suites}:{name}", where, workers=workers)
-    whole, gone, out = reglue.evaluate(**options), tmp_path / "gone", tmp_path / "run"
+    gone, out = tmp_path / "gone", tmp_path / "run"
     gone.touch()
     check_lost(reglue.evaluate(**options, out=out), at_start=where == "at_start")
     gone.unlink()
@@ -139,12 +147,12 @@ def test_rows_of_the_resumed_run_are_those_of_a_run_that_lost_nothing(
     assert rows(again) == rows(whole)
 
 
-def test_one_that_connected_leaves_and_another_is_waited_for(suites: Path, tmp_path: Path) -> None:
-    options = options_of("wait", "at_step", environment_args={}, reconnect_window=0.0)
+def test_one_that_connected_leaves_and_another_is_waited_for(
+    suites: Path, tmp_path: Path, whole: Result
+) -> None:
+    options = options_of("wait", environment_args={}, reconnect_window=0.0)
     words = (f"solved={SOLVED}".replace("'", '"'), "where=at_step")
     gone, out = tmp_path / "gone", tmp_path / "run"
-    with dialling(f"{suites}:Leaves", *words) as (watcher, _):
-        whole = reglue.evaluate(**options, watcher=watcher)
     gone.touch()
     with dialling(f"{suites}:Leaves", *words) as (watcher, started):
         check_lost(reglue.evaluate(**options, out=out, watcher=watcher), at_start=False)
@@ -158,7 +166,7 @@ def test_one_that_connected_leaves_and_another_is_waited_for(suites: Path, tmp_p
 
 def test_a_run_in_no_folder_is_not_said_to_be_resumable(suites: Path, tmp_path: Path) -> None:
     (tmp_path / "gone").touch()
-    result = reglue.evaluate(**options_of(f"{suites}:Leaves", "at_step", workers=0))
+    result = reglue.evaluate(**options_of(f"{suites}:Leaves", workers=0))
     assert result.ended_early is not None
     assert "resumed" not in result.ended_early.what
 
@@ -169,7 +177,7 @@ def test_a_learner_that_lost_its_environment_plays_its_run_again(
 ) -> None:
     """In this process, and in processes of several runs."""
     options = options_of(
-        f"{suites}:Leaves", "at_step", agent="tests.reglue_bench.agents:Learner", processes=slots
+        f"{suites}:Leaves", agent="tests.reglue_bench.agents:Learner", processes=slots
     )
     del options["num_episodes"], options["slots"]
     options |= {"benchmark": f"online:{suites}:Leaves", "runs": 3, "episodes": 3}
