@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -132,11 +133,24 @@ def entries(folder: Path) -> dict[Path, bytes]:
     }
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """One of `FOLDERS`, which is made once."""
+
+    @functools.cache
+    def make(there: str) -> Path:
+        folder = tmp_path_factory.mktemp("made")
+        FOLDERS[there](folder)
+        return folder
+
+    return make
+
+
 @pytest.mark.parametrize(("there", "words"), wrong_uses())
 def test_a_wrong_use_leaves_with_2_says_why_and_changes_nothing(
-    tmp_path: Path, there: str, words: str
+    tmp_path: Path, made: Callable[[str], Path], there: str, words: str
 ) -> None:
-    FOLDERS[there](tmp_path)
+    shutil.copytree(made(there), tmp_path, dirs_exist_ok=True)
     before = entries(tmp_path)
     said = command(words, tmp_path)
     assert (said.code, said.stderr) == (2, wrong_uses()[there, words] + "\n")
