@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import astuple, replace
 from pathlib import Path
+from subprocess import CalledProcessError
 from typing import Any
 
 import pytest
@@ -21,6 +20,8 @@ from reglue_bench.results.scores import PerformanceScore
 from reglue_bench.runs.ledger import Ledger
 from reglue_bench.settings import read_settings
 from tests.error_facts import raises
+from tests.programs import run_python
+from tests.reglue_bench.conftest import Say
 
 pytestmark = pytest.mark.slow
 
@@ -86,11 +87,6 @@ plan_and_start(Path(sys.argv[2]), settings, Dies())
 """
 
 
-def python(*words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-
-
 def play(benchmark: str, out: Path | None = None) -> Result:
     asked: dict[str, Any] = {"runs": 2, "episodes": 8, "episode_limit": 60, "seed": 5}
     return evaluate(benchmark, agent="random", processes=1, out=out, **asked)
@@ -120,14 +116,15 @@ def returns(result: Result) -> Sequence[Sequence[float]]:
 
 @pytest.mark.parametrize("schedule", [EPISODES, STEPS], ids=["by episodes", "by steps"])
 def test_one_over_three_families_is_killed_and_resumed_to_the_same_ledger(
-    tmp_path: Path, unbroken: Path, schedule: str
+    tmp_path: Path, unbroken: Path, schedule: str, say: Say
 ) -> None:
     file = tmp_path / "worlds.toml"
     file.write_text(schedule)
     benchmark, folder = f"online:{file}", tmp_path / "run"
-    killed = python("-c", DIES, benchmark, str(folder))
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
-    resumed = python("-m", "reglue", "bench", "--resume", str(folder))
+    with pytest.raises(CalledProcessError) as killed:
+        run_python(DIES, benchmark, str(folder))
+    assert killed.value.returncode == -signal.SIGKILL, killed.value.stderr
+    resumed = say("bench", "--resume", folder)
     assert resumed.returncode == 0, resumed.stderr
     assert "8 of 16 episodes are done" in resumed.stdout
     if schedule == STEPS:
