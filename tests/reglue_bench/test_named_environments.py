@@ -64,8 +64,6 @@ def test_names_classes_functions_and_workers_play_the_same_rows(make: Any) -> No
     assert truth.repeatable
     assert rows(play(make, workers=2)) == rows(truth)
     assert rows(play(f"evaluate:{name}")) == rows(truth)
-    with reglue.Evaluator(f"evaluate:{name}", num_episodes=7, slots=3, seed=5, workers=2) as again:
-        assert [rows(again(zeros)) for _ in range(2)] == [rows(truth)] * 2
 
 
 def test_a_class_takes_arguments_by_name_and_as_itself() -> None:
@@ -79,7 +77,8 @@ def test_a_class_takes_arguments_by_name_and_as_itself() -> None:
 @by_name
 def test_an_evaluator_plays_the_rows_of_evaluate(name: str) -> None:
     with reglue.Evaluator(f"evaluate:{name}", num_episodes=7, slots=3, seed=5) as evaluator:
-        assert rows(evaluator(zeros)) == rows(play(f"evaluate:{name}"))
+        played = [rows(evaluator(zeros)) for _ in range(2)]
+    assert played == [rows(play(f"evaluate:{name}"))] * 2
 
 
 @by_maker
@@ -114,7 +113,7 @@ def test_make_plays_an_object_and_stays_in_this_process() -> None:
 
 
 @by_maker
-@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("workers", [0, 1])
 def test_a_glue_plays_it(make: Any, workers: int) -> None:
     returns = []
     for environment in (make, f"{make.__module__}:{make.__name__}"):

@@ -259,6 +259,7 @@ def test_a_page_is_small(page: Page) -> None:
     assert len(page.html.encode()) < 100_000
 
 
+@pytest.mark.slow
 def test_a_page_of_25_runs_is_below_a_megabyte(tmp_path: Path) -> None:
     """Of five algorithms with five training seeds each, on MT10, with maps of many colours."""
     runs = [
