@@ -72,7 +72,7 @@ def test_who_makes_its_environment_fail_gains_nothing(procedure: str, how: str) 
 
 @pytest.mark.parametrize("how", ["raises", "crashes"])
 def test_nor_does_it_in_processes(how: str) -> None:
-    check_nothing_is_gained("multi-task", how, workers=2, num_episodes=12)
+    check_nothing_is_gained("multi-task", how, workers=2, num_episodes=8)
 
 
 def test_nor_where_a_run_s_environment_dies_of_it() -> None:
