@@ -18,4 +18,4 @@ def test_metaworlds_evaluations_in_cpp_play_as_the_command_does(
 ) -> None:
     name = "metaworld_evaluation"
     program = built("cpp", name, f"examples/{name}/{name}")
-    plays_as_the_command(procedure, tmp_path / "run", str(program))
+    plays_as_the_command(procedure, tmp_path, str(program))

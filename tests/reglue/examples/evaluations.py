@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from reglue.spec import TaskSpec
 from reglue_bench.results.result import read_result
 from tests.agent_clients.client_programs import run
 from tests.glue_server.hubs import a_hub
+from tests.reglue_bench.cli.commands import command
 
 SEED = 3
 
@@ -93,11 +93,11 @@ def plays_as_the_command(procedure: str, folder: Path, *program: str) -> None:
     bench` plays, with the same outcome of each.
     """
     evaluation = EVALUATIONS[procedure]
-    command = f"bench {evaluation.environment} {evaluation.bench} --seed {SEED} --out {folder}"
-    run(sys.executable, "-m", "reglue", *command.split())
+    words = f"{evaluation.environment} {evaluation.bench} --seed {SEED} --workers 0 --out run"
+    assert command(f"reglue bench {words}", folder).code == 0
     driven = [
         Row(each.task, each.variant, each.phase, each.success, each.steps, each.return_)
-        for each in read_result(folder).episodes
+        for each in read_result(folder / "run").episodes
     ]
     suite = suite_name(evaluation.environment, {**evaluation.config, "seed": SEED}).build()
     with ThreadPoolExecutor(2) as pool, a_hub() as (server, _):

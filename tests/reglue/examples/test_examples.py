@@ -316,9 +316,9 @@ def episode(
 
 
 def test_reach_adapt_finds_hidden_goals_that_it_did_not_reach_before(reach: metaworld.ML1) -> None:
-    goals = [0, 1, 2, 3, 5, 6]
+    goals = [0, 1, 2]
     assert successes(ReachAdapt(), reach, goals, adapt=True) == len(goals)
-    assert successes(ReachAdapt(), reach, goals, adapt=False) <= 1
+    assert successes(ReachAdapt(), reach, goals, adapt=False) == 0
 
 
 def test_the_hand_visits_every_way_point_while_it_adapts() -> None:

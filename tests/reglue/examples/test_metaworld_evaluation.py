@@ -18,7 +18,7 @@ def test_a_loop_plays_the_goals_of_the_command_with_the_same_outcomes(
     procedure: str, tmp_path: Path
 ) -> None:
     module = "reglue.examples.metaworld_evaluation"
-    plays_as_the_command(procedure, tmp_path / "run", sys.executable, "-m", module)
+    plays_as_the_command(procedure, tmp_path, sys.executable, "-m", module)
 
 
 @pytest.mark.parametrize("arguments", [[], ["single"], ["multi-task", "0"], ["multi-task", "x"]])
