@@ -6,6 +6,7 @@ import ast
 import re
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,7 @@ def test_the_map_of_the_code_names_them() -> None:
     assert [word for word in words if word not in text] == []
 
 
+@cache
 def _floors() -> dict[str, dict[str, int]]:
     """By package, the floor of each of its layers: 0 is the highest."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
