@@ -33,6 +33,7 @@ def test_seeds_that_failed_once_hold() -> None:
     assert done.returncode == 0, done.stdout[-20_000:] + done.stderr[-20_000:]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("world", "seeds"), WORLDS.items())
 @pytest.mark.timeout(900)
 def test_properties_hold_whatever_goes_wrong(world: str, seeds: int) -> None:
@@ -51,6 +52,7 @@ def test_a_seed_is_the_same_run_whatever_was_played_before(world: str) -> None:
     assert digests[0] == digests[1] != []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.timeout(900)
 def test_a_fault_that_is_put_back_is_found_and_its_run_shown(fault: str) -> None:
