@@ -8,6 +8,7 @@ import math
 import mmap
 import os
 import sqlite3
+from contextlib import suppress
 from types import ModuleType
 from typing import Any, Self
 from weakref import WeakSet
@@ -59,14 +60,10 @@ class Cursor(sqlite3.Cursor):
     """Before each statement other threads may go on, and its process may be killed."""
 
     def execute(self, sql: str, parameters: Any = (), /) -> Self:
-        _carry_out(sql)
-        if sql.startswith("PRAGMA synchronous"):  # no simulated machine loses its power
-            sql = "PRAGMA synchronous=OFF"
-        return super().execute(sql, parameters)
+        return super().execute(_carried_out(sql), parameters)
 
     def executemany(self, sql: str, parameters: Any, /) -> Self:
-        _carry_out(sql)
-        return super().executemany(sql, parameters)
+        return super().executemany(_carried_out(sql), parameters)
 
 
 class Connection(sqlite3.Connection):
@@ -78,23 +75,36 @@ class Connection(sqlite3.Connection):
 
     def abandon(self) -> None:
         """Close it and its cursors, of which one with rows left would keep a lock."""
-        for cursor in self._cursors:
-            cursor.close()
+        with suppress(sqlite3.ProgrammingError):  # it is closed already
+            for cursor in self._cursors:
+                cursor.close()
         self.close()
 
     def cursor(self, factory: Any = Cursor) -> Any:
-        made = super().cursor(factory)
-        self._cursors.add(made)
-        return made
+        return self._known(super().cursor(factory))
+
+    def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
+        return self._known(super().execute(_carried_out(sql), parameters))
+
+    def executemany(self, sql: str, parameters: Any, /) -> sqlite3.Cursor:
+        return self._known(super().executemany(_carried_out(sql), parameters))
 
     def commit(self) -> None:
-        _carry_out("COMMIT")
+        _carried_out("COMMIT")
         super().commit()
 
+    def _known(self, cursor: sqlite3.Cursor) -> sqlite3.Cursor:
+        self._cursors.add(cursor)
+        return cursor
 
-def _carry_out(sql: str) -> None:
+
+def _carried_out(sql: str) -> str:
+    """The statement that SQLite carries out, after the time that it takes."""
     if now := running():
         now.own(Disk).carry_out(sql)
+    if sql.startswith("PRAGMA synchronous"):  # no simulated machine loses its power
+        return "PRAGMA synchronous=OFF"
+    return sql
 
 
 def _connect(database: Any, **options: Any) -> Connection:

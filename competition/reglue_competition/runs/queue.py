@@ -346,11 +346,20 @@ class Queue:
         self, playing: Playing, status: Status, why: str, used: Used | None = None
     ) -> None:
         """Store how it ended, or that it goes on later, and let its process go."""
-        held = self._settled(playing.submission, status, why, _PLAYING, used)
+        submission = playing.submission
+        if joins_anew := status in FINAL and self._gateway.joins_anew(submission.id):
+            self._expect(submission)
+        held = self._settled(submission, status, why, _PLAYING, used)
         if held.status not in FINAL:
+            self._entries.drop_farewell(submission.id)
             self._let_go(playing)
             return
-        self._let_go(playing, self._forget(held), has_failed=held.status == "failed")
+        if joins_anew:
+            self._farewells.add(held)
+            words = self._conclude(held)
+        else:
+            words = self._forget(held)
+        self._let_go(playing, words, has_failed=held.status == "failed")
 
     def _settled(
         self,
@@ -416,19 +425,22 @@ class Queue:
         return time.monotonic() + _PAUSES.after(tries)
 
     def _end(self, submission: Submission, status: Status, why: str) -> None:
-        """End one that has no process, and tell its agent.
-
-        The agent may be about to join again, as its run died. It is expected before the end is
-        stored: else it would enter another submission.
-        """
+        """End one that has no process, and tell its agent."""
         ended = replace(submission, status=status, detail=why)
-        self._entries.expect([ended], time.monotonic() + self._hosted.reconnect_window_s)
+        self._expect(ended)
         if self._settled(submission, status, why, UNFINISHED).status != status:
             self._entries.forget(submission.id)
             return
         self._conclude(ended)
         self._farewells.add(ended)
         self._farewells.send()
+
+    def _expect(self, submission: Submission) -> None:
+        """Let its agent join again for its farewell, as its run has died.
+
+        Before the end is stored: else the agent would enter another submission.
+        """
+        self._entries.expect([submission], time.monotonic() + self._hosted.reconnect_window_s)
 
     def _cancel(self, submission: Submission) -> None:
         playing = self._states.get(submission.id)

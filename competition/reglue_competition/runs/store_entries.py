@@ -34,6 +34,7 @@ class StoreEntries:
         self._metrics = metrics
         self._definition = definition
         self._clock = clock
+        self._entering = threading.Lock()  # taken before `_lock`
         self._lock = threading.Lock()
         self._connected: dict[str, bool] = {}  # by submission; False: it has left
         self._rounds: dict[str, datetime] = {}  # when they begin, by submission
@@ -43,9 +44,11 @@ class StoreEntries:
     def expect(self, ended: Iterable[Submission], until: float) -> None:
         """Let agents of ended submissions come back for their farewell, until `forget`.
 
+        An agent that enters meanwhile has entered when this returns.
+
         `until`: when that ends, monotonic seconds.
         """
-        with self._lock:
+        with self._entering, self._lock:
             self._farewells |= {(each.team, each.name): (each, until) for each in ended}
 
     def awaits(self, submission: str, margin_s: float) -> bool:
@@ -118,11 +121,12 @@ class StoreEntries:
         team = bearer.name
         with refusing(team):
             phase = self._store.phase_of(token)
-        ended, until = self._farewells.get((team, name.strip()), (None, 0.0))
-        if ended and phase in (None, ended.phase) and time.monotonic() < until:
-            return ended.id
-        with refusing(team):
-            entered = self._store.enter(bearer, name, self._clock(), phase=phase)
+        with self._entering:
+            ended, until = self._farewells.get((team, name.strip()), (None, 0.0))
+            if ended and phase in (None, ended.phase) and time.monotonic() < until:
+                return ended.id
+            with refusing(team):
+                entered = self._store.enter(bearer, name, self._clock(), phase=phase)
         begins = self._definition.round_of(entered.phase, entered.queued_at)
         if begins is not None and entered.status == "waiting":
             with self._lock:

@@ -121,6 +121,12 @@ class AgentGateway(Listener):
             link.close()
         return will_hear
 
+    def joins_anew(self, entry: str) -> bool:
+        """Whether the entry's agent was told to join anew, and has not done so yet."""
+        with self._lock:
+            session = self._of_entry.get(entry)
+            return session is not None and session.verdict is not None
+
     def drain(self, why: str) -> None:
         """Let nobody else in: agents that join may try again, and the health check says no."""
         self._why_drained = why
