@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -123,9 +123,9 @@ class CompetitionFolder:
         """Videos of episodes, which the page shows once their phase is over."""
         return self.path / "replays"
 
-    def store(self) -> Store:
-        """Open the database. Raises UsageError and StoreFailed."""
-        return Store(self.database_url)
+    def store(self, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> Store:
+        """Open the database, whose dates are by that clock. Raises UsageError and StoreFailed."""
+        return Store(self.database_url, clock=clock)
 
     def secrets(self) -> Secrets:
         """Read the keys. Raises UsageError."""

@@ -83,6 +83,7 @@ def serve(
         from reglue_competition.runs.page_process import PageProcess, TlsFiles
         from reglue_competition.runs.serve import Addresses
         from reglue_competition.runs.serve import serve as run_server
+        from reglue_competition.runs.steady_clock import SteadyClock
 
     if (page_certificate is None) != (page_key is None):
         raise UsageError(
@@ -91,7 +92,7 @@ def serve(
     competition = read_folder(folder)
     log_to_stderr()
     warn_of_engine(competition)
-    with competition.store() as store:
+    with competition.store(SteadyClock()) as store:
         store.apply(competition.definition)
         hosted = Hosted(competition, competition.secrets())
         address = page_listen or competition.definition.page.listen

@@ -231,6 +231,7 @@ class Queue:
         held = self._settled(submission, "withdrawn", why, _WAITING)
         if held.status in FINAL:
             self._forget(held)
+            self._gateway.release(submission.id)  # an agent that has come back just now
 
     def _start(self, submission: Submission, *, lost: str = "", waits: bool = False) -> bool:
         """Give it a process, and its place. Returns whether it has one.

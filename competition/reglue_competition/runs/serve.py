@@ -22,7 +22,6 @@ from reglue_competition.runs.metrics import Metrics
 from reglue_competition.runs.page_process import PageProcess
 from reglue_competition.runs.phase_calendar import Calendar
 from reglue_competition.runs.queue import Queue
-from reglue_competition.runs.steady_clock import SteadyClock
 from reglue_competition.runs.store_entries import StoreEntries
 from reglue_competition.store import Store
 
@@ -53,6 +52,7 @@ def serve(
 ) -> None:
     """Serve until SIGTERM or Ctrl-C, then stop submissions so that the next server resumes them.
 
+    Phases, quotas and farewells go by the store's clock, which should be a SteadyClock.
     Submissions may go on for `drain_timeout_s` before they are stopped. Raises UsageError for a
     competition that cannot be served: another server has it, a plan is not the one that was
     committed to, the certificate has expired, or an address is taken. While it serves it raises
@@ -69,8 +69,7 @@ def serve(
         metrics = Metrics()
         if addresses.metrics is not None:
             closing.enter_context(_metrics_at(addresses.metrics, metrics))
-        clock = SteadyClock()
-        entries = StoreEntries(store, metrics, hosted.definition, clock)
+        entries = StoreEntries(store, metrics, hosted.definition, store.now)
         archives = None
         if any(each.agents != "remote" for each in hosted.definition.phases):
             archives = HandedIn(hosted.folder, store, entries)
@@ -90,7 +89,7 @@ def serve(
             gateway=gateway,
             entries=entries,
             metrics=metrics,
-            clock=clock,
+            clock=store.now,
         )
         page_process = None if page is None else page()
         if page_process is not None:

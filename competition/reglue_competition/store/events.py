@@ -39,6 +39,10 @@ class Events:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def now(self) -> datetime:
+        """The time by which it dates what happens, UTC."""
+        return self._database.now()
+
     def close(self) -> None:
         """Close the database's connections."""
         self._database.close()

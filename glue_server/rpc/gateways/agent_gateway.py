@@ -121,6 +121,12 @@ class AgentGateway(Listener):
             link.close()
         return will_hear
 
+    def release(self, entry: str) -> None:
+        """Let the entry's agent join anew, if it is here or comes back: the entry is over."""
+        with self._lock:
+            if (session := self._of_entry.pop(entry, None)) is not None:
+                session.end(Denied(grpc.StatusCode.UNAUTHENTICATED, NO_TICKET))
+
     def joins_anew(self, entry: str) -> bool:
         """Whether the entry's agent was told to join anew, and has not done so yet."""
         with self._lock:

@@ -27,6 +27,7 @@ from reglue_competition.ranking import leaderboard
 from reglue_competition.runs.hosted import Hosted
 from reglue_competition.runs.process import submission_process
 from reglue_competition.runs.serve import Addresses, serve
+from reglue_competition.runs.steady_clock import SteadyClock
 from reglue_competition.store import FINAL, REPLAYED, UNFINISHED, Store, migrate
 from reglue_competition.store.database import sqlite_url
 from tests.reglue_competition.competitions import definition, phase
@@ -160,7 +161,7 @@ class CompetitionWorld:
             self._serves = True
             self._run.say_here(what)
 
-        with self._outcome.hosted.folder.store() as store:
+        with self._outcome.hosted.folder.store(SteadyClock()) as store:
             serve(self._outcome.hosted, store, Addresses(_ADDRESS), say=say)
 
     def _organise(self) -> None:
