@@ -314,5 +314,5 @@ def test_rows_of_other_ids_are_told_and_give_no_row() -> None:
     result = reglue.evaluate(
         OtherRows(2), Leaner(), num_episodes=2, slots=2, seed=1, raise_faults=False
     )
-    assert {each.status for each in result.episodes} == {"crashed"}
+    assert {each.status for each in result.episodes} == {"environment_error"}
     assert all("got rows of slots [" in each.detail for each in result.episodes)

@@ -33,6 +33,7 @@ def called(monkeypatch: pytest.MonkeyPatch) -> Iterator[Called]:
     for module in ("glue_server.peers.hub", "glue_server.rpc.peer_streams"):
         # A program that is slow here is not looked for: that would be one more call.
         monkeypatch.setattr(f"{module}._LOOK_S", PATIENCE_S)
+    monkeypatch.setattr("glue_server.peers.hub._GONE_S", PATIENCE_S)
     monkeypatch.setattr("glue_server.rpc.peer_streams._ALONE_S", PATIENCE_S)  # nor the loop entered
     found: Counter[tuple[int, str]] = Counter()
 
