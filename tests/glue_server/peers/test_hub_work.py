@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import select
+import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -12,9 +13,10 @@ from typing import Any, TypeAlias
 import pytest
 
 from reglue.experiments.experiment import Experiment
+from reglue.net.unix_socket import UnixSocket
 from tests.glue_server.hubs import Start, a_hub, corridor
 from tests.glue_server.playing import Follower
-from tests.waiting import PATIENCE_S
+from tests.waiting import PATIENCE_S, until
 
 Called: TypeAlias = Callable[[str], int]
 NET = "reglue.net.unix_socket"
@@ -33,7 +35,6 @@ def called(monkeypatch: pytest.MonkeyPatch) -> Iterator[Called]:
     for module in ("glue_server.peers.hub", "glue_server.rpc.peer_streams"):
         # A program that is slow here is not looked for: that would be one more call.
         monkeypatch.setattr(f"{module}._LOOK_S", PATIENCE_S)
-    monkeypatch.setattr("glue_server.peers.hub._GONE_S", PATIENCE_S)
     monkeypatch.setattr("glue_server.rpc.peer_streams._ALONE_S", PATIENCE_S)  # nor the loop entered
     found: Counter[tuple[int, str]] = Counter()
 
@@ -101,6 +102,14 @@ def test_a_step_is_three_messages_in_and_three_out(rl: Experiment, called: Calle
     assert called("recv_into") - read == 3 * (STEPS - 1)
 
 
+def waits_for_its_program() -> bool:
+    """Whether the run is through with a step, of which the program has just got the answer."""
+    (run,) = (each for each in threading.enumerate() if each.name == "reglue-runs")
+    assert run.ident is not None
+    code = sys._current_frames()[run.ident].f_code
+    return code is UnixSocket.receive.__code__
+
+
 def test_a_step_costs_no_message_of_protobuf_and_few_calls(rl: Experiment, called: Called) -> None:
     """Of an episode after the first two, in which layouts are made."""
     for _ in range(2):
@@ -112,9 +121,11 @@ def test_a_step_costs_no_message_of_protobuf_and_few_calls(rl: Experiment, calle
     names = (OURS, "FromString", "SerializeToString")
     assert called("FromString"), "that is what protobuf calls it"
     assert called("SerializeToString"), "that too"
+    until(waits_for_its_program, "the run waits for its program")
     before = [called(name) for name in names]
     for _ in range(STEPS - 1):
         rl.step()
+    until(waits_for_its_program, "the run waits for its program")
     calls, *others = [called(name) - was for name, was in zip(names, before, strict=True)]
     assert others == [0, 0]
     assert calls <= MOST_CALLS * (STEPS - 1)
