@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -179,14 +178,10 @@ def _hosting(folder: Path, kinds: Sequence[str], numbers: Sequence[int]) -> Iter
     url = sqlite_url(folder / "competition.sqlite")
     secrets = Secrets.create(folder / "secrets")
     migrate(url)
-
-    def clock() -> datetime:
-        return datetime.now(UTC)
-
-    with Store(url, clock=clock) as store, closing(ServerLock(url)) as lock:
+    with Store(url) as store, closing(ServerLock(url)) as lock:
         store.apply(made)
         hosted = _InProcesses if set(IN_PROCESSES) & set(kinds) else _Hosted
-        server = Hosting(hosted(CompetitionFolder(folder, made), secrets), store, lock, clock)
+        server = Hosting(hosted(CompetitionFolder(folder, made), secrets), store, lock)
         try:
             server.queue.tick()
             yield server

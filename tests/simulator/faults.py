@@ -32,8 +32,7 @@ from reglue_bench.runs import run_session
 from reglue_bench.runs.ledger import Ledger, writer
 from reglue_bench.runs.left_to_play import left_to_play
 from reglue_competition.runs.queue import Queue
-from reglue_competition.runs.store_entries import StoreEntries
-from reglue_competition.store import Submission, quotas, submissions
+from reglue_competition.store import Store, Submission, Team, quotas, submissions
 from reglue_competition.store.records import FREE
 from tests.simulator.virtual_files import Connection
 
@@ -152,12 +151,12 @@ def _forgotten() -> Iterator[None]:
 
 @contextmanager
 def _by_the_wall_clock() -> Iterator[None]:
-    begin = StoreEntries.__init__
+    enter = Store.enter
 
-    def begun(entries: StoreEntries, *args: Any) -> None:
-        begin(entries, *args[:-1])
+    def entered(store: Store, team: Team, name: str, now: datetime, **how: Any) -> Submission:
+        return enter(store, team, name, now.fromtimestamp(time.time(), now.tzinfo), **how)
 
-    with patch.object(StoreEntries, "__init__", begun):
+    with patch.object(Store, "enter", entered):
         yield
 
 

@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import asdict, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, TypeAlias, assert_never
 
 from glue_server.processes.child import end_together
@@ -72,7 +72,6 @@ class Queue:
         gateway: AgentGateway,
         entries: StoreEntries,
         metrics: Metrics,
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._store = store
         self._hosted = hosted
@@ -80,7 +79,6 @@ class Queue:
         self._gateway = gateway
         self._entries = entries
         self._metrics = metrics
-        self._clock = clock
         self._calendar = Calendar(store, hosted)
         self._news = threading.Event()  # a process has some; `wait` clears it
         self._states: dict[str, Playing | Leaving | Paused] = {}  # by submission
@@ -88,7 +86,7 @@ class Queue:
         # Until then agents of the server before us look for it.
         window_s = hosted.reconnect_window_s + farewells.MARGIN_S
         self._awaited_until = time.monotonic() + window_s
-        self._farewells = Farewells(store, gateway, entries, since=clock(), window_s=window_s)
+        self._farewells = Farewells(store, gateway, entries, since=store.now(), window_s=window_s)
 
     @property
     def is_idle(self) -> bool:
@@ -110,7 +108,7 @@ class Queue:
             for playing in self._playing():
                 self._guarded(self._follow_or_break, playing)
             if starts:
-                self._guarded(self._calendar.keep, self._clock())
+                self._guarded(self._calendar.keep, self._store.now())
             self._guarded(self._look_at_the_store, starts)
             self._guarded(self._farewells.send)
         except StoreFailed as error:  # the rest would wait for it in vain, one after another
@@ -149,7 +147,7 @@ class Queue:
             log.exception("our own failure")
 
     def _look_at_the_store(self, starts: bool) -> None:
-        waiting, count, now = [], Counter[_Group](), self._clock()
+        waiting, count, now = [], Counter[_Group](), self._store.now()
         unfinished = self._store.submissions(statuses=UNFINISHED)
         for submission in unfinished:
             self._farewells.drop(submission.id)  # it is played again
@@ -246,7 +244,7 @@ class Queue:
                 if not self._store.set_status(submission.id, "playing", "", _WAITING):
                     return False
                 if submission.started_at is None:
-                    waited = self._clock() - submission.queued_at
+                    waited = self._store.now() - submission.queued_at
                     self._metrics.waited.observe(max(0.0, waited.total_seconds()))
             process = SubmissionProcess(settings, self._hosted.secrets.sign, on_news=self._news.set)
         except StoreFailed:  # the database's, not this submission's

@@ -65,11 +65,11 @@ def serve(
         expiry = _Expiry(Certificate.read(hosted.folder.secrets_path))
         expiry.look()
         _check_commitments(hosted, store)
-        Calendar(store, hosted).keep(datetime.now(UTC))  # before the first agent is here
+        Calendar(store, hosted).keep(store.now())  # before the first agent is here
         metrics = Metrics()
         if addresses.metrics is not None:
             closing.enter_context(_metrics_at(addresses.metrics, metrics))
-        entries = StoreEntries(store, metrics, hosted.definition, store.now)
+        entries = StoreEntries(store, metrics, hosted.definition)
         archives = None
         if any(each.agents != "remote" for each in hosted.definition.phases):
             archives = HandedIn(hosted.folder, store, entries)
@@ -89,7 +89,6 @@ def serve(
             gateway=gateway,
             entries=entries,
             metrics=metrics,
-            clock=store.now,
         )
         page_process = None if page is None else page()
         if page_process is not None:

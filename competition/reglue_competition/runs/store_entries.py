@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import datetime
 
 from glue_server.rpc.gateways.entries import EntryRefused
 from glue_server.rpc.handlers import Caller
@@ -23,17 +23,10 @@ log = logging.getLogger("reglue")
 class StoreEntries:
     """The gateway's `Entries` over a store's submissions; called by the gateway's threads."""
 
-    def __init__(
-        self,
-        store: Store,
-        metrics: Metrics,
-        definition: Definition,
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
-    ) -> None:
+    def __init__(self, store: Store, metrics: Metrics, definition: Definition) -> None:
         self._store = store
         self._metrics = metrics
         self._definition = definition
-        self._clock = clock
         self._entering = threading.Lock()  # taken before `_lock`
         self._lock = threading.Lock()
         self._connected: dict[str, bool] = {}  # by submission; False: it has left
@@ -67,7 +60,7 @@ class StoreEntries:
     def waits(self, entry: str) -> str:
         """Say for which round it waits, if its round has not begun."""
         begins = self._rounds.get(entry)
-        if begins is None or begins <= self._clock():
+        if begins is None or begins <= self._store.now():
             return "waiting for its turn"
         return f"waiting for the round that begins at {begins:%Y-%m-%d %H:%M:%S} UTC"
 
@@ -126,7 +119,7 @@ class StoreEntries:
             if ended and phase in (None, ended.phase) and time.monotonic() < until:
                 return ended.id
             with refusing(team):
-                entered = self._store.enter(bearer, name, self._clock(), phase=phase)
+                entered = self._store.enter(bearer, name, self._store.now(), phase=phase)
         begins = self._definition.round_of(entered.phase, entered.queued_at)
         if begins is not None and entered.status == "waiting":
             with self._lock:

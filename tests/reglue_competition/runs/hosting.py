@@ -38,14 +38,12 @@ def corridor(**options: Any) -> dict[str, Any]:
 
 
 class Hosting:
-    """One server, and what tests ask of it; `clock` is the competition's."""
+    """One server, and what tests ask of it."""
 
-    def __init__(
-        self, hosted: Hosted, store: Store, lock: ServerLock, clock: Callable[[], datetime]
-    ) -> None:
+    def __init__(self, hosted: Hosted, store: Store, lock: ServerLock) -> None:
         self.hosted, self.store = hosted, store
         self.metrics = Metrics()
-        self.entries = StoreEntries(store, self.metrics, hosted.definition, clock)
+        self.entries = StoreEntries(store, self.metrics, hosted.definition)
         asks = hosted.definition.client_certificates
         self.tls = replace(hosted.secrets.tls, asks=True) if asks else None
         self.gateway = AgentGateway(
@@ -58,7 +56,6 @@ class Hosting:
             gateway=self.gateway,
             entries=self.entries,
             metrics=self.metrics,
-            clock=clock,
         )
 
     def team(self, name: str) -> JoinString:
@@ -150,7 +147,7 @@ def hosting(
         store = closing.enter_context(Store(url, clock=clock, patience_s=patience_s))
         store.apply(made)
         lock = closing.enter_context(contextlib.closing(ServerLock(url, patience_s=patience_s)))
-        server = Hosting(Hosted(CompetitionFolder(folder, made), secrets), store, lock, clock)
+        server = Hosting(Hosted(CompetitionFolder(folder, made), secrets), store, lock)
         closing.callback(server.close)
         server.queue.tick()
         yield server

@@ -1,4 +1,4 @@
-"""The rules of a competition as a small model, which is told of its events."""
+"""A small model of a competition's rules: quotas, cells and ranks, from its events."""
 
 from __future__ import annotations
 

@@ -293,7 +293,7 @@ class CompetitionWorld:
         return int(self._read("SELECT max(id) FROM event")[0][0])
 
     def _status(self, name: str) -> str | None:
-        """Of the newest submission of that name; None: there is none."""
+        """The status of the newest submission of that name; None if there is no such submission."""
         of_name = "SELECT status FROM submission WHERE name = ? ORDER BY queued_at DESC"
         rows = self._read(of_name, name)
         return rows[0][0] if rows else None

@@ -46,7 +46,7 @@ class ResumedRun:
         return self._is_over
 
     def go_on(self, resume: Callable[[], Result], begin: Callable[[], Result]) -> Result:
-        """In a process: resume it, or begin it if there is none yet."""
+        """Resume the run in a process, or begin it if it has not begun."""
         try:
             result = _resumed(resume, begin)
         except ReglueError as error:
@@ -106,5 +106,5 @@ def _resumed(resume: Callable[[], Result], begin: Callable[[], Result]) -> Resul
         return resume()
     except (RunBusy, RunDamaged):
         raise
-    except UsageError:  # there is none: its process was killed before it had begun
+    except UsageError:  # its process was killed before it had begun the run
         return begin()

@@ -142,6 +142,35 @@ def test_an_agent_whose_run_dies_begins_again_in_the_next_one(
     assert entries.told.count(("entered", "entry")) == 2
 
 
+def test_an_agent_whose_run_died_is_known_to_join_anew(
+    front: AgentGateway, entries: KnownEntries, dial: Dial, run: Callable[[], OwnRun]
+) -> None:
+    first = run()
+    agent = dial()
+    waits(entries, "raw")
+    front.assign("raw", first)
+    seated(first.server)
+    assert not front.joins_anew("raw")
+    agent.vanish()
+    first.end(0.0)
+    front.assign("raw", run())
+    assert front.joins_anew("raw")
+    dial()
+    assert not front.joins_anew("raw")
+
+
+def test_an_agent_of_an_entry_that_is_over_may_enter_again(
+    front: AgentGateway, entries: KnownEntries, dial: Dial
+) -> None:
+    agent = dial()
+    waits(entries, "raw")
+    front.release("raw")
+    with denied("UNAUTHENTICATED", NO_TICKET):
+        agent.hear()
+    dial()
+    until(lambda: entries.told.count(("came", "raw")) == 2, "it waits again")
+
+
 @pytest.mark.parametrize("plays", [False, True])
 def test_an_agent_is_told_why_it_ends(
     front: AgentGateway, entries: KnownEntries, enter: Enter, run: Callable[[], OwnRun], plays: bool
