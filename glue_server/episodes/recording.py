@@ -6,8 +6,6 @@ import math
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import reduce
-from operator import add
 
 import numpy as np
 import numpy.typing as npt
@@ -285,9 +283,12 @@ class EpisodeRecording:
 
     def _return(self, slot: int) -> float:
         """The sum of the episode's rewards: those that were put away, and those in the room."""
-        # Python's floats: they overflow without a warning. Not sum(), which rounds as it likes.
-        rewards = self._in_room(self._rewards, slot).tolist()
-        return reduce(add, rewards, self._earlier[slot].return_)
+        rewards, before = self._in_room(self._rewards, slot).copy(), self._earlier[slot].return_
+        if not len(rewards):
+            return before
+        with np.errstate(over="ignore", invalid="ignore"):
+            rewards[0] += before
+            return float(np.add.accumulate(rewards)[-1])  # one after another, as no other sum does
 
     def _acted(self, slot: int) -> int:
         """The actions that are recorded."""
@@ -339,7 +340,6 @@ class EpisodeRecording:
         acted, earned, numbers = actions.tobytes(), rewards.tobytes(), at.tolist()
         returns = [self._earlier[slot].return_ for slot in numbers]
         with np.errstate(over="ignore", invalid="ignore"):
-            # One after another, as `_return` adds them up; NumPy's sum does not.
             sums = np.add.accumulate(np.column_stack([returns, rewards]), axis=1)[:, -1]
         forgets = (self._steps[at] > self._most_kept).tolist()
         for row, (slot, return_) in enumerate(zip(numbers, sums.tolist(), strict=True)):

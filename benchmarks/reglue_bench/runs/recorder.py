@@ -12,8 +12,9 @@ from glue_server import Outcome
 from reglue_bench.runs.ledger import Begun, Ledger, Totals, Try
 from reglue_bench.runs.observed import ObservedWriter
 
-_MOST_WAITING = 256  # units and parts of observations; then play waits for the disk
-_PAUSE_S = 0.1  # between commits of fewer than half of them: each costs play some turns
+_MOST_BYTES = 2**25  # of what waits; then play waits for the disk
+_EACH_BYTES = 2048  # about as many as an outcome takes without its actions and rewards
+_PAUSE_S = 0.1  # between commits of less than half of that: each costs play some turns
 
 
 class _Part(NamedTuple):
@@ -38,6 +39,9 @@ _Message: TypeAlias = _Played | Begun | _Part
 class Recorder:
     """Writes one session's rows: all units that wait, whole, in one transaction.
 
+    Rows are made where they are queued, and inserted in few statements: whenever one thread of
+    Python lets others run, and wants to go on, it waits for the other's turn, and both pay for it.
+
     A commit waits for the disk, which takes longer than an episode of an evaluation. A
     process that dies loses the units of the commit under way and of the last tenth of a
     second; they are played again. With `observed` it also takes what agents see and do
@@ -49,7 +53,8 @@ class Recorder:
     def __init__(self, ledger: Ledger, session: int) -> None:
         self._ledger = ledger
         self._session = session
-        self._waiting: deque[_Message] = deque()
+        self._waiting: deque[tuple[_Message, int]] = deque()  # and its bytes
+        self._put_bytes = self._taken_bytes = 0  # by the play, by the thread
         self._some = threading.Event()  # some wait, or it is closing
         self._hurry = threading.Event()  # many wait, or it is closing: no pause
         self._taken = threading.Event()  # what waited: more may wait
@@ -73,7 +78,9 @@ class Recorder:
         """Queue a try of a unit to be committed. Raises the error of an earlier commit."""
         if self._failure is not None:
             raise self._failure
-        self._put(_Played(Try(attempt, outcomes, keeps_rewards), totals))
+        of = Try(attempt, outcomes, keeps_rewards).prepared()
+        size = 0 if of.is_long else sum(len(one.actions) + len(one.rewards) for one in outcomes)
+        self._put(_Played(of, totals), size)
 
     def next_number(self) -> int:
         assert self.observed is not None
@@ -81,7 +88,7 @@ class Recorder:
 
     def take(self, number: int, place: int, rows: bytes) -> None:
         """Queue a part of an episode's observations."""
-        self._put(_Part(number, place, rows))
+        self._put(_Part(number, place, rows), len(rows))
 
     def close(self) -> None:
         """Wait until all is committed. Raises the error of a commit."""
@@ -94,16 +101,22 @@ class Recorder:
         if self._failure is not None:
             raise self._failure
 
-    def _put(self, each: _Message) -> None:
-        while len(self._waiting) >= _MOST_WAITING:
+    def _put(self, each: _Message, size: int = 0) -> None:
+        while self._waiting_bytes >= _MOST_BYTES:
             self._taken.clear()
-            if len(self._waiting) >= _MOST_WAITING:  # not taken between these lines
+            if self._waiting_bytes >= _MOST_BYTES:  # not taken between these lines
                 self._taken.wait()
-        self._waiting.append(each)
+        size += _EACH_BYTES
+        self._put_bytes += size
+        self._waiting.append((each, size))
         if not self._some.is_set():
             self._some.set()
-        if len(self._waiting) > _MOST_WAITING // 2 and not self._hurry.is_set():
+        if self._waiting_bytes > _MOST_BYTES // 2 and not self._hurry.is_set():
             self._hurry.set()
+
+    @property
+    def _waiting_bytes(self) -> int:
+        return self._put_bytes - self._taken_bytes
 
     def _write(self) -> None:
         is_over = False
@@ -111,11 +124,12 @@ class Recorder:
             self._some.wait()
             self._some.clear()  # before it looks: what comes later sets it again
             is_over = self._is_over
-            batch = [self._waiting.popleft() for _ in range(len(self._waiting))]
+            taken = [self._waiting.popleft() for _ in range(len(self._waiting))]
+            self._taken_bytes += sum(size for _, size in taken)
             self._taken.set()
             if self._failure is None:  # after a failure the rest is taken and dropped
                 try:
-                    self._commit(batch)
+                    self._commit([each for each, _ in taken])
                 except Exception as error:  # noqa: BLE001 - raised where the play can hear it
                     self._failure = error
             if not is_over:

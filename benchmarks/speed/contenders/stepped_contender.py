@@ -38,9 +38,11 @@ from speed.launches import Helper, serve
 _MODE = gymnasium.vector.AutoresetMode.SAME_STEP
 _JOIN_S = 120.0
 SUITE = "speed.light:Suite"
+_NEXT_STEP = gymnasium.vector.AutoresetMode.NEXT_STEP  # Gymnasium's default
 _BENCHMARKS = {
     "light": (SUITE, _MODE),
-    "CartPole-v1": ("gymnasium:CartPole-v1", gymnasium.vector.AutoresetMode.NEXT_STEP),  # default
+    "CartPole-v1": ("gymnasium:CartPole-v1", _NEXT_STEP),
+    "MountainCar-v0": ("gymnasium:MountainCar-v0", _NEXT_STEP),
 }
 
 

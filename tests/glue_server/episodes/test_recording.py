@@ -156,7 +156,9 @@ def test_memory_does_not_grow_with_a_forgotten_episode() -> None:
 
 
 def calls_of(slots: int, steps: int) -> int:
-    """Functions of Python's that are called while so many slots take so many steps each."""
+    """Functions of Python's that are called while so many slots take so many steps each, but for
+    the first.
+    """
     recording = EpisodeRecording(SPEC.with_slots(slots))
     everyone = np.arange(slots, dtype=np.uint32)
     for slot in range(slots):
@@ -170,9 +172,11 @@ def calls_of(slots: int, steps: int) -> int:
         nonlocal calls
         calls += event == "call"
 
+    recording.act(everyone, checked)
+    recording.land(everyone, rewards, success)
     sys.setprofile(count)
     try:
-        for _ in range(steps):
+        for _ in range(steps - 1):
             recording.act(everyone, checked)
             recording.land(everyone, rewards, success)
     finally:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -33,9 +34,15 @@ def index_of(slots: Slots, count: int) -> SlotIndex:
     """`slots` as an index of arrays that have a row for each of `count` slots: a slice, which
     copies nothing, if they are all of them, in order.
     """
-    if len(slots) == count and slots.tobytes() == np.arange(count, dtype=np.uint32).tobytes():
+    if len(slots) == count and slots.tobytes() == _everyone(count):
         return slice(None)
     return slots.astype(np.intp)
+
+
+@lru_cache(maxsize=16)
+def _everyone(count: int) -> bytes:
+    """All of so many slots, in order."""
+    return np.arange(count, dtype=np.uint32).tobytes()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,8 @@ from reglue_bench.runs.ledger.reader import (
     Totals,
 )
 from reglue_bench.runs.ledger.storage import warn_of_lost_journal
-from reglue_bench.runs.ledger.writer import Begun, Ledger, Try, check_empty
+from reglue_bench.runs.ledger.tries import Try
+from reglue_bench.runs.ledger.writer import Begun, Ledger, check_empty
 
 __all__ = [
     "AGENT_NAME",

@@ -8,17 +8,22 @@ import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
+from typing import TypeVar
 
 from reglue.errors import ReglueError, RunBusy, RunDamaged, StorageFailed, setting
 from reglue_bench.run_folder import LEDGER
 
 log = logging.getLogger("reglue")
 
+_Value = TypeVar("_Value")
+
 _WAIT_S = 60  # for another program's transaction
 _CACHE_KIB = 1024  # of pages: a long run fills it
 _DURABLE = ("wal", "delete")  # journals that survive a power cut
 _MOST_WORDS = 300  # of SQLite's own
+_MOST_VALUES = 999  # of a statement; what every SQLite takes
 _WAL = b"\2\2"  # bytes 18 and 19 of a file with a write-ahead log
 
 BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
@@ -71,11 +76,40 @@ def table_names(connection: sqlite3.Connection) -> set[str]:
     return {name for (name,) in connection.execute(query)}
 
 
-def insert(connection: sqlite3.Connection, table: str, rows: Sequence[Sequence[object]]) -> None:
-    """Rows with a value for each column."""
-    if rows:
-        places = ", ".join("?" * len(rows[0]))
-        connection.executemany(f"INSERT INTO {table} VALUES ({places})", rows)
+def insert(
+    connection: sqlite3.Connection,
+    table: str,
+    rows: Sequence[Sequence[object]],
+    *,
+    replace: bool = False,
+) -> None:
+    """Rows with a value for each column; `replace`: in place of those of the same keys.
+
+    In few statements: each lets other threads run, and has to wait for them.
+    """
+    if not rows:
+        return
+    verb, row = "REPLACE" if replace else "INSERT", f"({_places(len(rows[0]))})"
+    for some in _portions(rows, _MOST_VALUES // len(rows[0])):
+        values = list(chain.from_iterable(some))
+        connection.execute(f"{verb} INTO {table} VALUES {', '.join([row] * len(some))}", values)
+
+
+def delete(
+    connection: sqlite3.Connection, table: str, column: str, values: Sequence[object]
+) -> None:
+    """The rows with one of those values, in few statements."""
+    for some in _portions(values, _MOST_VALUES):
+        query = f"DELETE FROM {table} WHERE {column} IN ({_places(len(some))})"
+        connection.execute(query, some)
+
+
+def _places(count: int) -> str:
+    return ", ".join("?" * count)
+
+
+def _portions(values: Sequence[_Value], most: int) -> Iterator[Sequence[_Value]]:
+    return (values[first : first + most] for first in range(0, len(values), most))
 
 
 def begin_journal(connection: sqlite3.Connection, folder: Path) -> None:

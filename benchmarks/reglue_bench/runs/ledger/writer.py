@@ -9,16 +9,13 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import threading
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from filelock import BaseFileLock, FileLock, Timeout
 
-from glue_server import Outcome
 from glue_server.processes.interrupts import uninterrupted
 from reglue.errors import RunBusy, RunDamaged, RunExists, StorageFailed, UsageError, setting
 from reglue_bench.run_folder import LEDGER
@@ -39,6 +36,7 @@ from reglue_bench.runs.ledger.reader import (
 from reglue_bench.runs.ledger.storage import (
     begin_journal,
     damaged,
+    delete,
     end_journal,
     insert,
     make_tables,
@@ -48,22 +46,9 @@ from reglue_bench.runs.ledger.storage import (
     transaction,
     translating_errors,
 )
+from reglue_bench.runs.ledger.tries import Rows, Try
 
 LOCK = "lock"
-
-
-@dataclass(frozen=True, slots=True)
-class Try:
-    """The outcomes of a unit's `attempt`-th try."""
-
-    attempt: int
-    outcomes: Sequence[Outcome]  # what is not a list is in the order of k
-    keeps_rewards: bool = True  # those that the outcomes hold
-
-    @property
-    def unit(self) -> int:
-        """The unit's number."""
-        return self.outcomes[0].order.unit
 
 
 class Begun(NamedTuple):
@@ -211,15 +196,15 @@ class Ledger(LedgerReader):
         Rewards are kept if the outcomes hold any. Of the units that have begun, those without a try
         are kept as that, until they have one.
         """
-        written = _Written()
+        rows = Rows()
         for each in tries:
-            if len(each.outcomes) <= _MANY:
-                written.add(each)
+            if not each.is_long:
+                rows.join(each.rows)
         with self._transaction() as connection:
             for each in tries:
-                if len(each.outcomes) > _MANY:
-                    written.add(each, connection)
-            written.insert(connection)
+                if each.is_long:
+                    rows.add(each, connection)
+            rows.insert(connection)
             self._begin_and_end(connection, begun, tries)
             if totals is not None:
                 self._spend(connection, session, totals)
@@ -309,78 +294,13 @@ class Ledger(LedgerReader):
     ) -> None:
         """Take down which units are in play."""
         over = {each.unit for each in tries}
-        connection.executemany("DELETE FROM begun WHERE unit = ?", [(unit,) for unit in over])
+        delete(connection, "begun", "unit", [*over])
         rows = [(*each, tables.digest_of_row(*each)) for each in begun if each.unit not in over]
-        connection.executemany("INSERT OR REPLACE INTO begun VALUES (?, ?, ?)", rows)
+        insert(connection, "begun", rows, replace=True)
 
     @staticmethod
     def _spend(connection: sqlite3.Connection, session: int, totals: Totals) -> None:
-        row = _spent(session, totals)
-        connection.execute("REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?)", row)
-
-
-_LEVEL = 3
-"""zlib's: its default takes up to four times as long, and makes actions 1 to 40 % smaller."""
-
-_MANY = 1000
-"""Outcomes of a try that are made rows all at once; of more, some at a time."""
-
-
-class _Written:
-    """Rows of tries, as they are inserted."""
-
-    def __init__(self) -> None:
-        self._rows: dict[str, list[tuple[Any, ...]]] = {
-            table: [] for table in ("outcome", "actions", "rewards", "try")
-        }
-
-    def add(self, each: Try, connection: sqlite3.Connection | None = None) -> None:
-        """Add all episodes of a try, and their digest.
-
-        With a connection rows are inserted a few at a time, so that any number takes the same
-        memory.
-        """
-        digest = tables.digest_of_rows(self._added(each, connection))
-        self._rows["try"].append((each.unit, each.attempt, digest))
-
-    def insert(self, connection: sqlite3.Connection) -> None:
-        """Into their tables."""
-        for table, rows in self._rows.items():
-            insert(connection, table, rows)
-            rows.clear()
-
-    def _added(self, each: Try, connection: sqlite3.Connection | None) -> Iterator[tuple[Any, ...]]:
-        is_long = connection is not None
-        in_order = is_long and not isinstance(each.outcomes, list)  # and not to be held at once
-        by_k = each.outcomes if in_order else sorted(each.outcomes, key=lambda of: of.order.k)
-        for outcome in by_k:
-            yield self._add(each, outcome)
-            if connection is not None and len(self._rows["outcome"]) >= _MANY:
-                self.insert(connection)
-
-    def _add(self, each: Try, outcome: Outcome) -> tuple[Any, ...]:
-        key = (outcome.order.unit, each.attempt, outcome.order.k)
-        blobs = {"actions": zlib.compress(outcome.actions, _LEVEL), "rewards": b""}
-        if outcome.rewards and each.keeps_rewards:
-            blobs["rewards"] = zlib.compress(outcome.rewards, _LEVEL)
-        # As SQLite gives them back: a float where one is wanted, and no sign of zero.
-        row = (
-            *key,
-            outcome.status,
-            bool(outcome.success),
-            outcome.first_success,
-            float(outcome.return_) + 0.0,
-            outcome.steps,
-            outcome.clipped,
-            outcome.defaulted,
-            outcome.detail,
-            *map(tables.digest_of_blob, blobs.values()),
-        )
-        self._rows["outcome"].append(row)
-        for table, blob in blobs.items():
-            if blob:
-                self._rows[table].append((*key, blob))
-        return row
+        insert(connection, "session", [_spent(session, totals)], replace=True)
 
 
 def check_empty(folder: Path) -> None:

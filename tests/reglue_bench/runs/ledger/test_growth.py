@@ -107,7 +107,7 @@ def test_a_try_of_many_outcomes_is_what_it_would_be_if_it_were_small(
     outcomes = [Outcome(each, "ok", return_=float(each.k), steps=5) for each in orders][::-1]
     found = []
     for most in (1000, 3):
-        monkeypatch.setattr("reglue_bench.runs.ledger.writer._MANY", most)
+        monkeypatch.setattr("reglue_bench.runs.ledger.tries._MANY", most)
         with Ledger.create(tmp_path / str(most), {"plan": plan.to_json()}) as ledger:
             session = ledger.begin_session()
             ledger.record([Try(0, outcomes)], session=session, totals=Totals())
