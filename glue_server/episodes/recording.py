@@ -83,6 +83,17 @@ class _Earlier:
     rewards: bytearray = field(default_factory=bytearray)
 
 
+@np.errstate(over="ignore", invalid="ignore")
+def _sums(before: npt.ArrayLike, rewards: Array) -> Array:
+    """`before`, (…), and `rewards`, (…, n), added up one after another: as no other sum does."""
+    numbers = rewards.copy()
+    if not numbers.size:
+        return np.asarray(before)
+    numbers[..., 0] += before
+    sums: Array = np.add.accumulate(numbers, axis=-1)[..., -1]
+    return sums
+
+
 class EpisodeRecording:
     """Actions and rewards of each slot: one row a slot, so that a turn over many slots stays cheap.
 
@@ -283,12 +294,7 @@ class EpisodeRecording:
 
     def _return(self, slot: int) -> float:
         """The sum of the episode's rewards: those that were put away, and those in the room."""
-        rewards, before = self._in_room(self._rewards, slot).copy(), self._earlier[slot].return_
-        if not len(rewards):
-            return before
-        with np.errstate(over="ignore", invalid="ignore"):
-            rewards[0] += before
-            return float(np.add.accumulate(rewards)[-1])  # one after another, as no other sum does
+        return float(_sums(self._earlier[slot].return_, self._in_room(self._rewards, slot)))
 
     def _acted(self, slot: int) -> int:
         """The actions that are recorded."""
@@ -339,8 +345,7 @@ class EpisodeRecording:
         row_bytes, reward_bytes = block * self._row.itemsize, block * 8
         acted, earned, numbers = actions.tobytes(), rewards.tobytes(), at.tolist()
         returns = [self._earlier[slot].return_ for slot in numbers]
-        with np.errstate(over="ignore", invalid="ignore"):
-            sums = np.add.accumulate(np.column_stack([returns, rewards]), axis=1)[:, -1]
+        sums = _sums(returns, rewards)
         forgets = (self._steps[at] > self._most_kept).tolist()
         for row, (slot, return_) in enumerate(zip(numbers, sums.tolist(), strict=True)):
             earlier = self._earlier[slot]
