@@ -62,10 +62,10 @@ def _split() -> Iterator[None]:
 
 @contextmanager
 def _halves() -> Iterator[None]:
-    begun = sqlite3.Connection.execute
+    execute = Connection.execute
 
     def executed(connection: sqlite3.Connection, sql: str, *values: Any) -> sqlite3.Cursor:
-        return begun(
+        return execute(
             connection, "SELECT 1" if sql in ("BEGIN IMMEDIATE", "COMMIT") else sql, *values
         )
 
