@@ -64,7 +64,7 @@ def _split() -> Iterator[None]:
 def _halves() -> Iterator[None]:
     execute = Connection.execute
 
-    def executed(connection: sqlite3.Connection, sql: str, *values: Any) -> sqlite3.Cursor:
+    def executed(connection: Connection, sql: str, *values: Any) -> sqlite3.Cursor:
         return execute(
             connection, "SELECT 1" if sql in ("BEGIN IMMEDIATE", "COMMIT") else sql, *values
         )

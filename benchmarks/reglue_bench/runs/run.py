@@ -46,7 +46,8 @@ class Request:
     run does not close it. `server` is where peers have connected already; it is closed when the
     run is over.
     `environment` plays the plan's slots; it is lent, so the run does not close it.
-    A run that `is_kept` may be resumed, by the same agent object.
+    A run that `is_kept` may be resumed, by the same agent object; the ledger of any other lasts as
+    long as its result, and does not wait for the disk.
     `known_suite` is `suite`, where it is known.
     """
 
@@ -121,6 +122,7 @@ def begin(folder: Path, request: Request, *, within_s: float = 0.0) -> Ledger:
             **_object_facts(request),
         },
         within_s=within_s,
+        is_durable=request.is_kept,
     )
 
 

@@ -68,6 +68,7 @@ class Ledger(LedgerReader):
     _lock: BaseFileLock
     _wrote: bool  # there may be a journal
     _new: Sequence[Path]  # the folders that were made for it, the innermost first
+    _is_durable: bool  # its commits survive a power cut
 
     def __init__(self, folder: Path, *, within_s: float = 0.0) -> None:
         """Continue the run in a folder. Waits so long for a process that still writes to it.
@@ -84,8 +85,18 @@ class Ledger(LedgerReader):
             raise
 
     @classmethod
-    def create(cls, folder: Path, about: Mapping[str, str], *, within_s: float = 0.0) -> Self:
-        """Begin a run in `folder`. Raises RunExists if there is one, and RunBusy."""
+    def create(
+        cls,
+        folder: Path,
+        about: Mapping[str, str],
+        *,
+        within_s: float = 0.0,
+        is_durable: bool = True,
+    ) -> Self:
+        """Begin a run in `folder`. Raises RunExists if there is one, and RunBusy.
+
+        One that is not durable does not wait for the disk, and a power cut may damage it.
+        """
         new = [each for each in (folder, *folder.parents) if not each.exists()]
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -97,7 +108,7 @@ class Ledger(LedgerReader):
         if file.is_dir():
             raise UsageError(f"{file} is a folder; choose another {setting('out')}")
         ledger = cls.__new__(cls)
-        ledger._lock_folder(folder, within_s)
+        ledger._lock_folder(folder, within_s, is_durable=is_durable)
         ledger._new = new
         # Under the lock: another process may have begun a run here just before.
         is_new = not file.exists() or not file.stat().st_size
@@ -219,8 +230,9 @@ class Ledger(LedgerReader):
         with self._transaction() as connection:
             self._spend(connection, session, totals)
 
-    def _lock_folder(self, folder: Path, within_s: float) -> None:
+    def _lock_folder(self, folder: Path, within_s: float, *, is_durable: bool = True) -> None:
         self._folder = folder
+        self._is_durable = is_durable
         self._new = [folder]
         self._closing = ExitStack()
         self._wrote = False
@@ -235,8 +247,9 @@ class Ledger(LedgerReader):
 
     def _connect(self) -> None:
         with translating_errors(self._folder):
-            connection = contextlib.closing(opened(self._folder, mode="rw"))
-            self._connection = self._closing.enter_context(connection)
+            synchronous = "FULL" if self._is_durable else "OFF"
+            connection = opened(self._folder, mode="rw", synchronous=synchronous)
+            self._connection = self._closing.enter_context(contextlib.closing(connection))
 
     def _begin(self, about: Mapping[str, str]) -> None:
         (self._folder / LEDGER).touch(mode=0o600)  # SQLite's other files get the same rights

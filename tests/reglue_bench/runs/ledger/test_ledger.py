@@ -16,12 +16,23 @@ from env_adapters import Cell, SuiteName
 from glue_server import Order, Outcome
 from reglue.errors import RunBusy, RunDamaged, RunExists, StorageFailed, UsageError
 from reglue.messages.agent_messages import Phase
+from reglue_bench.evaluation import evaluate
 from reglue_bench.plans.plan import Plan
 from reglue_bench.run_folder import LEDGER
-from reglue_bench.runs.ledger import EVENT, Ledger, Totals, Try, check_empty, storage, tables
+from reglue_bench.runs.ledger import (
+    EVENT,
+    Ledger,
+    Totals,
+    Try,
+    check_empty,
+    storage,
+    tables,
+    writer,
+)
 from reglue_bench.runs.ledger.reader import FORMAT
 from tests.error_facts import raises
 from tests.reglue_bench.ledgers import change_fact
+from tests.reglue_bench.test_closed_suites import still
 
 
 def outcome(unit: int, k: int = 0, *, status: str = "ok", return_: float = 0.1 + 0.2) -> Outcome:
@@ -191,6 +202,22 @@ def test_commits_wait_for_the_disk(tmp_path: Path) -> None:
             for name in ("synchronous", "journal_mode")
         ]
     assert asked == [2, "wal"]
+
+
+@pytest.mark.parametrize(("lasts", "mode"), [(True, "FULL"), (False, "OFF")])
+def test_a_run_in_a_temporary_folder_does_not_wait_for_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lasts: bool, mode: str
+) -> None:
+    asked: list[str] = []
+
+    def opened(folder: Path, **options: str) -> sqlite3.Connection:
+        asked.extend(value for name, value in options.items() if name == "synchronous")
+        return storage.opened(folder, **options)
+
+    monkeypatch.setattr(writer, "opened", opened)
+    out = tmp_path / "run" if lasts else None
+    evaluate("evaluate:mountain-car", still, num_episodes=1, episode_limit=3, out=out)
+    assert asked == [mode]
 
 
 def test_a_full_disk_is_told_and_what_was_committed_stays(tmp_path: Path) -> None:
