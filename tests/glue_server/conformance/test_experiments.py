@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 import pytest
@@ -100,6 +100,16 @@ class Single(Experiment):
         return super().agent_step(np.float32(rewards), observations, slots)
 
 
+class Noting(Experiment):
+    """Notes which routines it is asked for."""
+
+    called: ClassVar[set[type[ExperimentCall]]] = set()
+
+    def _call(self, call: ExperimentCall) -> object:
+        self.called.add(type(call))
+        return super()._call(call)
+
+
 class Renumbering(ExperimentSession):
     """Sends a call again under a new number."""
 
@@ -161,3 +171,10 @@ def test_a_program_that_is_well_stays_for_the_next_check() -> None:
     became = verdicts("experiment", program(), "refusals.o*", "faults.*", "routines.*")
     assert {name: each.detail for name, each in became.items()} == dict.fromkeys(became, "")
     assert len(became) == 9
+
+
+def test_the_checks_of_routines_ask_for_each_of_them() -> None:
+    Noting.called.clear()
+    for check in ("routines.one-slot", "routines.goals", "routines.adapting"):
+        verdicts("experiment", program(Noting), check)
+    assert Noting.called == {*get_args(ExperimentCall)}
