@@ -174,6 +174,8 @@ class Family:
     """Factories that a stranger's plan may name: they import no code and read no file of its
     choice.
     """
+    calls_server: bool = False
+    """Whether to make one waits for another program's server, which may be away or silent."""
 
     def resolve(
         self,

@@ -97,6 +97,12 @@ def is_known(name: str) -> bool:
     return is_schedule(name) or name.partition(":")[0] in FAMILIES
 
 
+def calls_server(name: str) -> bool:
+    """Whether to make the environment of that name waits for another program's server."""
+    family = _family(name)
+    return family is not None and family.calls_server
+
+
 def is_schedule(name: str) -> bool:
     """Whether `name` is the path of a schedule's file."""
     return name.endswith((".toml", ".json"))
@@ -204,11 +210,13 @@ _OWN: Mapping[str, Family] = {
         lambda request: SuiteName(_OPENENV, {"url": request.rest, **request.arguments}),
         "the environments of an OpenEnv server",
         "<url>",
+        calls_server=True,
     ),
     "dm-env-rpc": Family(
         lambda request: SuiteName(_DM_ENV_RPC, {"address": request.rest, **request.arguments}),
         "a dm_env_rpc server's worlds",
         "<host:port>",
+        calls_server=True,
     ),
     "rl-glue": Family(
         lambda request: SuiteName(_RL_GLUE, request.arguments),

@@ -24,7 +24,13 @@ from reglue.errors import (
     UsageError,
 )
 from reglue_competition.definition import FILE, Bars, Definition, PhaseDefinition, read_definition
-from reglue_competition.phases import PlannedBenchmark, Secrets, commitment, plan_phase
+from reglue_competition.phases import (
+    PlannedBenchmark,
+    Secrets,
+    calls_server,
+    commitment,
+    plan_phase,
+)
 from reglue_competition.store import Store, Submission, Team
 from reglue_competition.store.database import sqlite_url
 from reglue_competition.store.server_lock import ServerLock
@@ -146,19 +152,25 @@ class CompetitionFolder:
             yield of_database
 
     def benchmarks(self, phase: str) -> list[PlannedBenchmark]:
-        """Plan the benchmarks of a phase. Raises UsageError."""
+        """Plan the benchmarks of a phase. Raises UsageError, EnvironmentFault."""
         try:
-            definition = self.definition.phase(phase)
-        except KeyError:
-            names = [each.name for each in self.definition.phases]
-            raise UnknownName("phase", phase, names) from None
-        try:
-            return plan_phase(self.definition, definition, self.secrets(), self.path)
+            return plan_phase(self.definition, self._phase(phase), self.secrets(), self.path)
         except CannotLoad as error:
             raise UsageError(
                 f"phase {phase}: {error}; if {self.path / 'tasks'} defines this environment, "
                 f"install it: pip install -e {self.path / 'tasks'}"
             ) from error
+
+    def calls_server(self, phase: str) -> bool:
+        """Whether `benchmarks` waits for another program's server. Raises UsageError."""
+        return calls_server(self.definition, self._phase(phase), self.path)
+
+    def _phase(self, name: str) -> PhaseDefinition:
+        try:
+            return self.definition.phase(name)
+        except KeyError:
+            names = [each.name for each in self.definition.phases]
+            raise UnknownName("phase", name, names) from None
 
     def check_admitted(self, store: Store, phase: str) -> None:
         """Raise UsageError if a phase must be admitted before it opens, and was not."""

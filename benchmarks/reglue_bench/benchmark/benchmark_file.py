@@ -33,7 +33,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from env_adapters import Suite, SuiteName
 from env_adapters.fitting import Fit
 from env_adapters.suite_names import COMPOSED
-from env_adapters.suites import is_known, suite_name
+from env_adapters.suites import calls_server, is_known, suite_name
 from reglue.environments.world import close_suite
 from reglue.errors import UnknownName, UsageError, setting, settings_of
 from reglue_bench.benchmark.benchmark_source import (
@@ -129,6 +129,12 @@ class FileSource(Source):
         name = about.name or path.stem
         chosen = settings.model_copy(update=defaults)
         return cls(name, about.procedure, path.parent, file, about, chosen, from_file)
+
+    @property
+    def calls_server(self) -> bool:
+        """Whether one of its tasks' environments does."""
+        names = [self.about.environment, *(each.environment for each in self.about.tasks.values())]
+        return any(map(calls_server, filter(None, names)))
 
     def accepted(self, settings: PlanSettings) -> PlanSettings:
         """The caller's, then the file's."""

@@ -13,7 +13,7 @@ from env_adapters import SuiteName
 from env_adapters.environment_suite import EnvironmentSuite
 from env_adapters.metaworld import catalogue, task_set
 from env_adapters.suites import META_WORLD as META_WORLD_FACTORY
-from env_adapters.suites import environments_like, is_known, suite_name
+from env_adapters.suites import calls_server, environments_like, is_known, suite_name
 from reglue.environments.world import Suite
 from reglue.errors import UnknownName, UsageError, setting
 from reglue.wire.sizes import most_slots
@@ -72,6 +72,11 @@ class Source(ABC):
     def environment(self) -> str:
         """The environment's name in PROCEDURE:ENVIRONMENT; else empty."""
         return ""
+
+    @property
+    def calls_server(self) -> bool:
+        """Whether its facts wait for another program's server, which may be away or silent."""
+        return bool(self.environment) and calls_server(self.environment)
 
     def accepted(self, settings: PlanSettings) -> PlanSettings:
         """The settings that it is played with, if a caller gives these.

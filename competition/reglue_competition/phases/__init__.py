@@ -8,13 +8,19 @@ from reglue_competition.phases.commitment import (
     reveal,
     reveal_file,
 )
-from reglue_competition.phases.drawing import PlannedBenchmark, entry_secret, plan_phase
+from reglue_competition.phases.drawing import (
+    PlannedBenchmark,
+    calls_server,
+    entry_secret,
+    plan_phase,
+)
 from reglue_competition.phases.secrets import Secrets
 
 __all__ = [
     "PhaseReveal",
     "PlannedBenchmark",
     "Secrets",
+    "calls_server",
     "check_reveal",
     "commitment",
     "entry_secret",

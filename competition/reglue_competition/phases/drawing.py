@@ -83,6 +83,12 @@ def plan_phase(
     return planned
 
 
+def calls_server(definition: Definition, phase: PhaseDefinition, folder: Path) -> bool:
+    """Whether `plan_phase` waits for another program's server. Raises UsageError."""
+    every = [_settings(definition, entry, None, folder) for entry in phase.benchmarks]
+    return any(Benchmark.of(each).source.calls_server for each in every)
+
+
 def _check_units(phase: PhaseDefinition, planned: Sequence[PlannedBenchmark]) -> None:
     """Raise UsageError if scores of other kinds would be added, such as success and returns."""
     if len(planned) == 1:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from reglue.errors import UsageError
 from reglue_bench.engines.run_environments import cores
 from reglue_competition.competition_folder import CompetitionFolder
 from reglue_competition.definition import Definition
@@ -16,7 +19,7 @@ from reglue_competition.runs.submission import (
     SubmittedBenchmark,
     SubmittedImage,
 )
-from reglue_competition.store import Submission
+from reglue_competition.store import Phase, Submission
 
 _LEAST_WINDOW_S = 5.0
 """A server that is killed breaks its agents' streams, too; its processes see that within this."""
@@ -29,6 +32,7 @@ class Hosted:
     folder: CompetitionFolder
     secrets: Secrets
     _benchmarks: dict[str, list[PlannedBenchmark]] = field(default_factory=dict)  # by phase
+    _plannings: dict[str, Future[list[PlannedBenchmark]]] = field(default_factory=dict)  # threads'
 
     @property
     def definition(self) -> Definition:
@@ -45,6 +49,44 @@ class Hosted:
         if phase not in self._benchmarks:
             self._benchmarks[phase] = self.folder.benchmarks(phase)
         return self._benchmarks[phase]
+
+    def is_planned(self, phase: str) -> bool:
+        """Whether the benchmarks of a phase are planned, which is done here unless that waits for
+        another program's server: then a thread does it.
+
+        Raises UsageError and EnvironmentFault; the next call tries it again.
+        """
+        if phase in self._benchmarks:
+            return True
+        planning = self._plannings.get(phase)
+        if planning is None and not self.folder.calls_server(phase):
+            return bool(self.benchmarks(phase))
+        if planning is None:
+            planning = self._plannings[phase] = Future()
+            # A daemon: it may still wait when the server is stopped.
+            threading.Thread(
+                target=self._plan, args=(phase, planning), name="reglue-plan", daemon=True
+            ).start()
+        if not planning.done():
+            return False
+        del self._plannings[phase]
+        self._benchmarks[phase] = planning.result()
+        return True
+
+    def _plan(self, phase: str, planning: Future[list[PlannedBenchmark]]) -> None:
+        try:
+            planning.set_result(self.folder.benchmarks(phase))
+        except Exception as error:  # noqa: BLE001 - `is_planned` raises it
+            planning.set_exception(error)
+
+    def check_commitment(self, phase: Phase) -> None:
+        """Raise UsageError if the plan of a phase that has opened is not the published one."""
+        if self.commitment(phase.name) != phase.plan_commitment:
+            raise UsageError(
+                f"phase {phase.name} is {phase.state}, and its plan is not the one that was "
+                "committed to: restore the files of its environments, the secrets and the "
+                "installed versions as they were"
+            )
 
     def commitment(self, phase: str) -> str:
         """The commitment that is published when a phase opens. Raises UsageError."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from datetime import datetime
 
 from reglue.errors import EnvironmentFault, UsageError
@@ -28,8 +29,19 @@ class Calendar:
         self._hosted = hosted
         self._not_before: dict[str, float] = {}  # by phase: when it is tried again, monotonic s
         self._last_error: dict[str, str] = {}  # by phase: why it was not opened
+        self._phases: dict[str, Phase] = {}  # by name
         self._closed: dict[str, Phase] = {}  # by name
+        self._playable: set[str] = set()
         self._advanced: set[str] = set()  # phases that have the images of the one before
+
+    def check_commitments(self) -> None:
+        """Raise UsageError if the plan of an open phase differs from its published commitment.
+
+        One that waits for another program's server is checked before it is played.
+        """
+        for phase in self._store.phases():
+            if phase.state == "open" and self._hosted.is_planned(phase.name):
+                self._hosted.check_commitment(phase)
 
     def keep(self, now: datetime) -> None:
         """Close phases whose time is over; open those that are due or requested.
@@ -41,6 +53,7 @@ class Calendar:
             if phase.state == "open" and now >= phase.closes_at:
                 self._store.close_phase(phase.name)
                 log.info("phase %s has closed", phase.name)
+        self._phases = {phase.name: phase for phase in phases}
         self._closed = {phase.name: phase for phase in phases if phase.state == "closed"}
         begun = [each for each in phases if each.is_open_at(now)]
         for phase in begun:
@@ -49,7 +62,7 @@ class Calendar:
             is_due = phase.opens_at <= now or phase.open_asked
             is_free = all(may_overlap(phase.kind, each.kind) for each in begun)
             if phase.state == "planned" and is_due and is_free and now < phase.closes_at:
-                self._open(phase)
+                self._attempt(phase, self._open)
                 begun.append(phase)  # or the next one in its place would begin
 
     def has_begun(self, submission: Submission, now: datetime) -> bool:
@@ -59,6 +72,19 @@ class Calendar:
         """
         begins = self._hosted.definition.round_of(submission.phase, submission.queued_at)
         return begins is None or now >= begins or submission.phase in self._closed
+
+    def is_playable(self, submission: Submission) -> bool:
+        """Whether its phase's plan is made, and is the one that was committed to.
+
+        It may be false for a while after the start of a server: nothing here waits for another
+        program's server.
+        """
+        phase = self._phases.get(submission.phase)
+        if phase is None or phase.state == "planned":
+            return False
+        if phase.name not in self._playable:
+            self._attempt(phase, self._check)
+        return phase.name in self._playable
 
     def may_wait(self, submission: Submission, now: datetime) -> bool:
         """Whether a submission may wait for its agent now: see `Submission.waits_until`."""
@@ -91,22 +117,32 @@ class Calendar:
             log.info("%d images of phase %s were entered into %s", entered, before, phase.name)
         self._advanced.add(phase.name)
 
-    def _open(self, phase: Phase) -> None:
+    def _attempt(self, phase: Phase, step: Callable[[Phase], None]) -> None:
+        """Carry out a step that needs the phase's plan, once that is made.
+
+        If it fails, that is noted, and it is tried again after a while.
+        """
         if time.monotonic() < self._not_before.get(phase.name, 0.0):
             return
-        hosted = self._hosted
         try:
-            benchmarks, published = hosted.benchmarks(phase.name), hosted.commitment(phase.name)
-            definition = hosted.definition.phase(phase.name)
-            check_admitted(
-                self._store, definition, benchmarks, published, folder=hosted.folder.path
-            )
-            self._store.open_phase(phase.name, published)
+            if self._hosted.is_planned(phase.name):
+                step(phase)
         except (UsageError, EnvironmentFault) as error:  # in its file, or of a server that it calls
             self._not_before[phase.name] = time.monotonic() + _AGAIN_S
             if self._last_error.get(phase.name) != str(error):
                 self._last_error[phase.name] = str(error)
-                log.error("phase %s cannot be opened: %s", phase.name, error)
-                self._store.note("phase not opened", phase=phase.name, why=str(error))
-        else:
-            log.info("phase %s has opened", phase.name)
+                what = "opened" if phase.state == "planned" else "played"
+                log.error("phase %s cannot be %s: %s", phase.name, what, error)
+                self._store.note(f"phase not {what}", phase=phase.name, why=str(error))
+
+    def _check(self, phase: Phase) -> None:
+        self._hosted.check_commitment(phase)
+        self._playable.add(phase.name)
+
+    def _open(self, phase: Phase) -> None:
+        hosted = self._hosted
+        benchmarks, published = hosted.benchmarks(phase.name), hosted.commitment(phase.name)
+        definition = hosted.definition.phase(phase.name)
+        check_admitted(self._store, definition, benchmarks, published, folder=hosted.folder.path)
+        self._store.open_phase(phase.name, published)
+        log.info("phase %s has opened", phase.name)

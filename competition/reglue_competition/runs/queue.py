@@ -161,13 +161,15 @@ class Queue:
         self._give_places(waiting, count)
 
     def _may_begin(self, submission: Submission) -> bool:
-        """Whether it has no process, not even one that leaves, and its pause is over."""
+        """Whether it has no process, not even one that leaves, its pause is over, and its phase's
+        plan is made.
+        """
         match self._states.get(submission.id):
             case None:
-                return True
+                return self._calendar.is_playable(submission)
             case Paused(not_before) if time.monotonic() >= not_before:
                 del self._states[submission.id]
-                return True
+                return self._calendar.is_playable(submission)
             case _:
                 return False
 

@@ -64,8 +64,9 @@ def serve(
         lock = closing.enter_context(hosted.folder.only_server())
         expiry = _Expiry(Certificate.read(hosted.folder.secrets_path))
         expiry.look()
-        _check_commitments(hosted, store)
-        Calendar(store, hosted).keep(store.now())  # before the first agent is here
+        calendar = Calendar(store, hosted)
+        calendar.check_commitments()
+        calendar.keep(store.now())  # before the first agent is here
         metrics = Metrics()
         if addresses.metrics is not None:
             closing.enter_context(_metrics_at(addresses.metrics, metrics))
@@ -132,17 +133,6 @@ def _drain(queue: Queue, gateway: AgentGateway, timeout_s: float) -> None:
     while not queue.is_idle and time.monotonic() < deadline:
         queue.tick(starts=False)
         queue.wait(_LOOK_S)
-
-
-def _check_commitments(hosted: Hosted, store: Store) -> None:
-    """Raise UsageError if the plan of an open phase differs from its published commitment."""
-    for phase in store.phases():
-        if phase.state == "open" and hosted.commitment(phase.name) != phase.plan_commitment:
-            raise UsageError(
-                f"phase {phase.name} is open, and its plan is not the one that was committed to: "
-                "restore the files of its environments, the secrets and the installed versions as "
-                "they were"
-            )
 
 
 @contextmanager

@@ -99,6 +99,14 @@ class Hosting:
 
         self.runs_until(all_have, f"{', '.join(teams)}: {status}")
 
+    def runs_until_open(self, phase: str) -> None:
+        """Until that phase is open: its plan may wait for another program's server."""
+
+        def is_open() -> bool:
+            return any(each.name == phase and each.state == "open" for each in self.store.phases())
+
+        self.runs_until(is_open, f"{phase} is open")
+
     def enter(self, team: str, name: str = "Seeded", phase: str | None = None) -> Submission:
         """Enter a team's agent that is not here."""
         return self.store.enter(self.store.team(team), name, datetime.now(UTC), phase=phase)

@@ -9,13 +9,15 @@ from typing import Any
 
 from reglue import Agent, Starts, Steps
 from reglue.spec import Array, Arrays, TaskSpec
+from reglue_competition.runs.phase_calendar import Calendar
 from tests.reglue.bridges.openenv_servers import BentServer, bent
 from tests.reglue.bridges.server_programs import OPENENV
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_competition.competitions import phase, practice
 from tests.reglue_competition.runs.corridor_submissions import joined, of_folder
 from tests.reglue_competition.runs.hosting import corridor, hosting
-from tests.waiting import PATIENCE_S
+
+_LOOK_S = 0.05
 
 
 def benchmark(name: str, **arguments: Any) -> dict[str, Any]:
@@ -55,14 +57,14 @@ class Mover(Agent):
 
 @dataclass
 class QuietServer(BentServer):
-    """Accepts connections, and from some time on answers none."""
+    """Accepts connections, and answers none while it is silent."""
 
     is_silent: bool = False
 
     def answer_http(self, connection: Any, request: Any) -> Any:
         """The schemas."""
-        if self.is_silent:
-            self.ended.wait(PATIENCE_S)
+        while self.is_silent and not self.ended.wait(_LOOK_S):
+            pass
         return super().answer_http(connection, request)
 
 
@@ -74,9 +76,10 @@ def test_a_server_that_is_killed_and_comes_back_changes_no_row_of_a_submission(
         with (
             hosting(tmp_path, played) as server,
             OPENENV.coming_back(pid, port) as kill,
-            joined(server.team("ours"), Mover(kill, at=8)),
         ):
-            server.runs_until_status("finished", "ours")
+            server.runs_until_open("public")
+            with joined(server.team("ours"), Mover(kill, at=8)):
+                server.runs_until_status("finished", "ours")
             submission = server.submission("ours")
             theirs = server.alone(tmp_path / "alone", Mover(), submission)
             assert of_folder(server.folder(submission), 1) == theirs
@@ -91,6 +94,7 @@ def test_a_silent_server_keeps_no_other_submission_waiting(tmp_path: Path) -> No
             phase(benchmarks=[benchmark(f"openenv:{url}")], cells="own"),
         )
         with hosting(tmp_path, *phases) as server:
+            server.runs_until_open("public")
             quiet.is_silent = True
             with joined(server.team("stuck"), Mover()) as agent:
                 server.runs_until_status("playing", "stuck")
@@ -102,3 +106,39 @@ def test_a_silent_server_keeps_no_other_submission_waiting(tmp_path: Path) -> No
                 server.store.ask_cancel(server.submission("stuck").id)
                 server.runs_until_status("cancelled", "stuck")
                 server.runs_until(agent.done, "it is told")
+
+
+def test_a_phase_whose_server_is_silent_opens_later_and_holds_up_no_other(tmp_path: Path) -> None:
+    quiet = QuietServer(is_silent=True)
+    with bent(quiet) as url:
+        phases = (
+            practice(benchmarks=[corridor()]),
+            phase(benchmarks=[benchmark(f"openenv:{url}")]),
+        )
+        with hosting(tmp_path, *phases) as server:
+            server.store.add_team("ours")
+            with joined(server.token("ours", "practice"), Seeded()):
+                server.runs_until_status("finished", "ours")
+            assert [each.state for each in server.store.phases()] == ["open", "planned"]
+            quiet.is_silent = False
+            server.runs_until_open("public")
+
+
+def test_a_server_starts_while_that_of_an_open_phase_is_silent(tmp_path: Path) -> None:
+    """Submissions of the phase wait, and are not tried in vain."""
+    quiet = QuietServer()
+    with bent(quiet) as url:
+        played = phase(benchmarks=[benchmark(f"openenv:{url}")])
+        with hosting(tmp_path, played) as before:
+            before.runs_until_open("public")
+        quiet.is_silent = True
+        with hosting(tmp_path, played) as server, joined(server.team("ours"), Mover()) as agent:
+            Calendar(server.store, server.hosted).check_commitments()
+            server.runs_until(lambda: bool(server.store.submissions()), "it is entered")
+            server.queue.tick()
+            assert server.submission("ours").status == "waiting"
+            quiet.is_silent = False
+            server.runs_until(lambda: server.submission("ours").started_at is not None, "it began")
+            assert server.submission("ours").interrupted == 0
+            server.store.ask_cancel(server.submission("ours").id)
+            server.runs_until(agent.done, "it is told")
