@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from statsmodels.stats.proportion import proportion_confint
 
 from reglue.errors import UsageError
 from reglue_bench.statistics import (
@@ -23,6 +22,8 @@ from reglue_bench.statistics import (
 @pytest.mark.parametrize("goals", [1, 3, 50, 2000])
 @pytest.mark.parametrize("rate", [0.0, 1 / 3, 0.5, 0.98, 1.0])
 def test_wilson_is_that_of_statsmodels(rate: float, goals: int) -> None:
+    from statsmodels.stats.proportion import proportion_confint
+
     reference = proportion_confint(rate * goals, goals, alpha=0.05, method="wilson")
     assert wilson(rate * goals, goals) == pytest.approx(reference, abs=1e-12)
 

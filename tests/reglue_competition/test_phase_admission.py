@@ -13,7 +13,6 @@ from reglue_bench.rehearsal import Check
 from reglue_bench.runs.observer import NullObserver
 from reglue_competition.phase_admission import admission
 from reglue_competition.phases import Secrets, plan_phase
-from tests.reglue.bridges.openenv_servers import Game, app_of, served
 from tests.reglue_competition.competitions import definition, phase
 
 FILE = """
@@ -145,6 +144,8 @@ def test_one_that_an_agent_can_make_fail_is_not(tmp_path: Path) -> None:
 def test_an_environment_of_a_server_is_compared_as_far_as_its_places_go(
     tmp_path: Path, most: int, is_beside: bool
 ) -> None:
+    from tests.reglue.bridges.openenv_servers import Game, app_of, served
+
     with served(app_of(Game, most)) as url:
         options = {"num_episodes": 4, "slots": 1, "episode_limit": 10, "worst_performance": -10}
         entry = {"benchmark": f"evaluate:openenv:{url}", "options": options}

@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from http import HTTPStatus
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
-from openenv.core.generic_client import GenericEnvClient
 
 import reglue
 from env_adapters.suites import suite_name
@@ -27,21 +27,18 @@ from reglue_bench.settings import read_settings
 from tests.error_facts import raises
 from tests.leftovers import nothing_left
 from tests.reglue.bridges.begun_worlds import begun, start, step
-from tests.reglue.bridges.openenv_servers import (
-    BAD_DATA,
-    BAD_TEXTS,
-    BentServer,
-    Careless,
-    Game,
-    Tools,
-    app_of,
-    bent,
-    example,
-    served,
-)
+from tests.reglue.bridges.bent_openenv_server import BAD_DATA, BAD_TEXTS, BentServer, bent
 
 SAY = Text("say", 8)
 GEARS, WORDS = ("low", "high"), ("", "ä", "hello €")
+
+
+@pytest.fixture(scope="module")
+def theirs() -> ModuleType:
+    """Servers of OpenEnv's own package, which takes more than a second to load."""
+    from tests.reglue.bridges import openenv_servers
+
+    return openenv_servers
 
 
 def play(seen: Mapping[str, Array]) -> dict[str, Array]:
@@ -58,6 +55,8 @@ def play(seen: Mapping[str, Array]) -> dict[str, Array]:
 
 def plain_episodes(url: str, seeds: Sequence[int]) -> list[Any]:
     """The same policy in a loop over their own client: (steps, return) of each episode."""
+    from openenv.core.generic_client import GenericEnvClient
+
     played = []
     with GenericEnvClient(base_url=url) as client:
         for seed in seeds:
@@ -95,8 +94,10 @@ def evaluated(url: str, episodes: int, slots: int, **settings: Any) -> Any:
 
 
 @pytest.mark.parametrize(("slots", "workers"), [(1, 0), (3, 0), (3, 2)])
-def test_rows_are_those_of_a_loop_over_their_own_client(slots: int, workers: int) -> None:
-    with served(app_of(Game)) as url:
+def test_rows_are_those_of_a_loop_over_their_own_client(
+    slots: int, workers: int, theirs: ModuleType
+) -> None:
+    with theirs.served(theirs.app_of(theirs.Game)) as url:
         result = evaluated(url, 7, slots, workers=workers)
         rows = [(row.steps, row.return_) for row in result.episodes]
         assert rows == plain_episodes(url, [row.seed for row in result.episodes])
@@ -106,16 +107,16 @@ def test_rows_are_those_of_a_loop_over_their_own_client(slots: int, workers: int
     assert {steps for steps, _ in rows} == {9}
 
 
-def test_a_seed_that_the_server_ignores_is_told() -> None:
-    with served(app_of(Careless)) as url:
+def test_a_seed_that_the_server_ignores_is_told(theirs: ModuleType) -> None:
+    with theirs.served(theirs.app_of(theirs.Careless)) as url:
         result = evaluated(url, 3, 2)
     assert result.complete
     assert result.repeatable is False
     assert "the environment" in str(result.repeats[0])
 
 
-def test_an_environment_that_ignores_seeds_is_declared_not_repeatable() -> None:
-    with served(app_of(Careless)) as url:
+def test_an_environment_that_ignores_seeds_is_declared_not_repeatable(theirs: ModuleType) -> None:
+    with theirs.served(theirs.app_of(theirs.Careless)) as url:
         name = f"evaluate:openenv:{url}"
         result = reglue.evaluate(
             name, agent="random", num_episodes=2, slots=2, environment_args={"repeatable": False}
@@ -127,8 +128,10 @@ def test_an_environment_that_ignores_seeds_is_declared_not_repeatable() -> None:
     assert not declared_repeatable(plan)
 
 
-def test_a_server_has_a_name_wherever_an_environment_has_one(tmp_path: Path) -> None:
-    with served(app_of(Game)) as url:
+def test_a_server_has_a_name_wherever_an_environment_has_one(
+    tmp_path: Path, theirs: ModuleType
+) -> None:
+    with theirs.served(theirs.app_of(theirs.Game)) as url:
         name = f"openenv:{url}/"
         with closing(reglue.make_vec(name, 2)) as batch:
             batch.reset()
@@ -152,8 +155,8 @@ def command(name: str, *settings: str, out: Path) -> Any:
 # Specs.
 
 
-def test_schemas_are_read() -> None:
-    with served(app_of(Game)) as url, begun(OpenEnv(url), 1) as environment:
+def test_schemas_are_read(theirs: ModuleType) -> None:
+    with theirs.served(theirs.app_of(theirs.Game)) as url, begun(OpenEnv(url), 1) as environment:
         spec = environment.spec
     assert spec.actions == (
         TensorSpec("push", "float64", (2,)),
@@ -175,8 +178,8 @@ def test_schemas_are_read() -> None:
     )
 
 
-def test_values_are_read_and_sent() -> None:
-    with served(app_of(Game)) as url, begun(OpenEnv(url), 2) as environment:
+def test_values_are_read_and_sent(theirs: ModuleType) -> None:
+    with theirs.served(theirs.app_of(theirs.Game)) as url, begun(OpenEnv(url), 2) as environment:
         first = start(environment, [0, 1]).observations
         assert np.isnan(first["last"]).all()
         said = np.stack([SAY.encode(""), SAY.encode("äß")])
@@ -188,18 +191,20 @@ def test_values_are_read_and_sent() -> None:
     assert Text("legs", 1000).decode(seen["pose/legs/1"][0]) == "é"
 
 
-def test_a_server_of_tools_alone_is_refused() -> None:
+def test_a_server_of_tools_alone_is_refused(theirs: ModuleType) -> None:
     with (
         nothing_left(),
-        served(app_of(Tools)) as url,
+        theirs.served(theirs.app_of(theirs.Tools)) as url,
         raises(UsageError, url, "MCP", "typed actions"),
     ):
         OpenEnv(url).env_init(1)
 
 
-def test_their_own_example_is_played(tmp_path: Path) -> None:
+def test_their_own_example_is_played(tmp_path: Path, theirs: ModuleType) -> None:
     """What `openenv init` writes: it echoes texts, and has one environment at once."""
-    with example(tmp_path) as url:
+    from openenv.core.generic_client import GenericEnvClient
+
+    with theirs.example(tmp_path) as url:
         with GenericEnvClient(base_url=url) as client:
             client.reset()
             wanted = [client.step({"message": each}).reward for each in WORDS]
@@ -238,8 +243,12 @@ def test_a_failure_is_that_of_its_slot_and_names_the_server(how: str) -> None:
         assert step(environment, 1 - slot).faults == {}
 
 
-def test_an_environment_that_raises_fails_its_episode_alone() -> None:
-    with nothing_left(), served(app_of(Game, 2)) as url, begun(OpenEnv(url), 2) as environment:
+def test_an_environment_that_raises_fails_its_episode_alone(theirs: ModuleType) -> None:
+    with (
+        nothing_left(),
+        theirs.served(theirs.app_of(theirs.Game, 2)) as url,
+        begun(OpenEnv(url), 2) as environment,
+    ):
         failed = step(environment, 0, 1, say=np.stack([SAY.encode(""), SAY.encode("crash")]))
         assert failed.faults.keys() == {1}
         assert "the point is lost" in failed.faults[1]
@@ -247,9 +256,11 @@ def test_an_environment_that_raises_fails_its_episode_alone() -> None:
         assert step(environment, 0, 1).faults == {}
 
 
-def test_an_action_that_the_server_refuses_or_that_is_no_text_is_the_agents_error() -> None:
+def test_an_action_that_the_server_refuses_or_that_is_no_text_is_the_agents_error(
+    theirs: ModuleType,
+) -> None:
     with (
-        served(app_of(Game)) as url,
+        theirs.served(theirs.app_of(theirs.Game)) as url,
         begun(OpenEnv(url, action={"level": {"maximum": 5}}), 2) as played,
     ):
         said = np.stack([SAY.encode(""), np.full(SAY.size, 255, np.uint8)])
@@ -268,10 +279,10 @@ def test_environments_are_closed() -> None:
         assert server.closed == server.count == 3
 
 
-def test_more_slots_than_places_are_told_before_the_run() -> None:
+def test_more_slots_than_places_are_told_before_the_run(theirs: ModuleType) -> None:
     with (
         nothing_left(),
-        served(app_of(Game, 2)) as url,
+        theirs.served(theirs.app_of(theirs.Game, 2)) as url,
         raises(EnvironmentFull, url, "slot 2", "2 environments", "max_concurrent_envs"),
     ):
         OpenEnv(url).env_init(3)

@@ -17,8 +17,8 @@ from reglue.bridges.openenv.openenv_environment import OpenEnv
 from reglue.bridges.server_worlds import ServerWorlds
 from tests.leftovers import nothing_left
 from tests.reglue.bridges.begun_worlds import start, step
+from tests.reglue.bridges.bent_openenv_server import BentServer, bent
 from tests.reglue.bridges.dm_servers import GameServer, served
-from tests.reglue.bridges.openenv_servers import BentServer, bent
 
 _RESET = struct.pack("ii", 1, 0)  # SO_LINGER: close() sends RST
 _SETTINGS = b"\0\0\0\4\0\0\0\0\0"  # an empty frame of HTTP/2, with which its server begins

@@ -18,8 +18,8 @@ from reglue.errors import EnvironmentLost
 from tests.error_facts import raises
 from tests.leftovers import nothing_left
 from tests.reglue.bridges.begun_worlds import begun, start, step
+from tests.reglue.bridges.bent_openenv_server import BentServer, bent
 from tests.reglue.bridges.dm_servers import GameServer, served
-from tests.reglue.bridges.openenv_servers import BentServer, bent
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from statsmodels.stats.multitest import multipletests
 
 from reglue.errors import UsageError
 from reglue_bench.float_range import FloatArray
@@ -128,6 +127,8 @@ def test_holm_corrects_as_in_the_textbook() -> None:
 @settings(max_examples=15)  # theirs takes a tenth of a second
 @given(p_values=st.lists(st.floats(0, 1), min_size=1, max_size=12))
 def test_holm_is_that_of_statsmodels(p_values: list[float]) -> None:
+    from statsmodels.stats.multitest import multipletests
+
     assert holm(p_values) == pytest.approx(multipletests(p_values, method="holm")[1].tolist())
 
 

@@ -10,9 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
 
 from reglue_bench.terminal.status_line import StatusLine
 from tests.reglue_bench.agents import Seeded
@@ -73,6 +71,9 @@ def test_a_pipe_shows_nothing() -> None:
 def test_a_notebook_shows_it_and_then_the_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    import nbformat
+    from nbclient import NotebookClient
+
     notebook: Any = nbformat.v4.new_notebook()
     notebook.cells = [nbformat.v4.new_code_cell(f"{SLOW.format(more='')}\nresult")]
     seen: list[str] = []

@@ -10,7 +10,7 @@ from typing import Any
 from reglue import Agent, Starts, Steps
 from reglue.spec import Array, Arrays, TaskSpec
 from reglue_competition.runs.phase_calendar import Calendar
-from tests.reglue.bridges.openenv_servers import BentServer, bent
+from tests.reglue.bridges.bent_openenv_server import BentServer, bent
 from tests.reglue.bridges.server_programs import OPENENV
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_competition.competitions import phase, practice
