@@ -10,7 +10,7 @@ import pytest
 from reglue_bench.plots.compared import colours, plotted_agents
 from reglue_bench.plots.figures import NamedRun
 from reglue_bench.plots.task_plots import per_task
-from reglue_bench.report.page import draw_report, names
+from reglue_bench.report.page import Page, draw_report, names
 from reglue_bench.results.result import Result
 from tests.reglue_bench.made_results import Play, make_result
 
@@ -31,6 +31,12 @@ def named(runs: list[Result]) -> list[NamedRun]:
     return list(zip(names(runs, folders), runs, strict=True))
 
 
+@pytest.fixture(scope="module")
+def report() -> Page:
+    """The report of both agents and of a baseline."""
+    return draw_report(named([*seeds(*LABELS), BASELINE]))
+
+
 def test_runs_are_named_by_label_and_training_seed() -> None:
     told = [name for name, _ in named([*seeds(*LABELS, count=2), BASELINE])]
     assert told == ["fast · seed 0", "fast · seed 1", "slow · seed 0", "slow · seed 1", "random"]
@@ -42,16 +48,14 @@ def test_labels_that_tell_runs_apart_are_their_names() -> None:
     assert names(alike, [Path("runs/x"), Path("runs/y")]) == ["x", "y"]
 
 
-def test_training_seeds_of_an_agent_share_its_colour() -> None:
-    runs = named([*seeds(*LABELS), BASELINE])
-    found = colours(runs)
+def test_training_seeds_of_an_agent_share_its_colour(report: Page) -> None:
+    found = colours(named([*seeds(*LABELS), BASELINE]))
     assert [len(set(found[:5])), len(set(found[5:10])), len(set(found))] == [1, 1, 3]
-    page = draw_report([(name, run) for name, run in runs])
-    assert page.comparison is not None
-    assert page.comparison.runs.colours == found
-    assert page.comparison.seeds is not None
-    assert page.comparison.seeds.table.colours == [found[0], found[5]]
-    assert not page.comparison.seeds.are_all
+    assert report.comparison is not None
+    assert report.comparison.runs.colours == found
+    assert report.comparison.seeds is not None
+    assert report.comparison.seeds.table.colours == [found[0], found[5]]
+    assert not report.comparison.seeds.are_all
 
 
 def test_a_task_has_a_score_for_each_agent_over_its_training_seeds() -> None:
@@ -65,10 +69,11 @@ def test_a_task_has_a_score_for_each_agent_over_its_training_seeds() -> None:
     assert [name for _, name in per_task(runs, plot_id="p", caption="").legend] == list(LABELS)
 
 
-def test_runs_of_training_seeds_alone_are_compared_in_a_part_that_is_folded() -> None:
+def test_runs_of_training_seeds_alone_are_compared_in_a_part_that_is_folded(
+    report: Page,
+) -> None:
     folded = draw_report(named(seeds(*LABELS))).html
     assert folded.index("Each training seed compared with fast · seed 0") < folded.index(
         'aria-labelledby="compared"'
     )
-    open_ = draw_report(named([*seeds(*LABELS), BASELINE])).html
-    assert "Each training seed compared with" not in open_
+    assert "Each training seed compared with" not in report.html
