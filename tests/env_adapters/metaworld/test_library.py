@@ -92,6 +92,7 @@ def changed_metaworld(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_one_changed_line_of_metaworld_turns_all_shortcuts_off_and_changes_no_bit(
     tmp_path: Path, changed_metaworld: Path
 ) -> None:

@@ -13,6 +13,8 @@ from reglue.spec import Array
 from tests.leftovers import nothing_left
 from tests.reglue.bridges.server_programs import DM_ENV_RPC, OPENENV, ServerProgram
 
+pytestmark = pytest.mark.slow
+
 KILLS = """
 import os, signal
 from pathlib import Path

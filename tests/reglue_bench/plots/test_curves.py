@@ -93,6 +93,7 @@ def test_a_box_shows_and_hides_the_lines_of_single_runs(page: Page, compared: Pa
     assert ":has(.toggle input:not(:checked)) .optional { display: none; }" in page.html
 
 
+@pytest.mark.slow
 def test_a_page_of_25_agents_that_learn_is_below_a_megabyte(tmp_path: Path) -> None:
     """The lines of all runs are on it, but not in the plots of all agents together."""
     agents = [learned(Learned(label=f"{n}", pace=3 + n, runs=5, seed=n)) for n in range(25)]

@@ -87,6 +87,7 @@ def of_gymnasium(gain: float, seeds: range) -> list[float]:
     return found
 
 
+@pytest.mark.slow
 def test_stable_baselines3_finds_the_same_returns_on_the_same_seeds(
     say: Say, tmp_path: Path
 ) -> None:
