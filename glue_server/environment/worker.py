@@ -38,10 +38,14 @@ from glue_server.processes.message_codec import unexpected
 from reglue.environments.environment import Environment, fault_text
 from reglue.environments.environment_dispatch import play_environment
 from reglue.environments.slot_worlds import Worlds
-from reglue.environments.validation import conforming_spec
 from reglue.errors import BadReply, EnvironmentLost, UsageError
-from reglue.messages.agent_messages import Fault
-from reglue.messages.environment_messages import Play, Played
+from reglue.messages.agent_messages import Fault, Refusal
+from reglue.messages.environment_messages import (
+    EnvironmentInit,
+    EnvironmentReady,
+    Play,
+    Played,
+)
 from reglue.process_tuning import collecting_seldom
 from reglue.tracebacks import explained
 from reglue.v1.environment_pb2 import EnvironmentCall
@@ -99,8 +103,8 @@ class _Worker:
                 case CleanUp():
                     if self.environment is not None:
                         self.environment.env_cleanup()
-                case Init(slots):
-                    if not self._init(slots):
+                case Init():
+                    if not self._init(message):
                         return
                 case SuiteName():
                     raise unexpected(message)
@@ -146,7 +150,7 @@ class _Worker:
         encoded = encode_environment_reply(0, reply, spec).SerializeToString()
         self._channel.send(RoutineReply(encoded))
 
-    def _init(self, slots: int) -> bool:
+    def _init(self, init: Init) -> bool:
         """env_init, and the memory that comes for it; False if the suite cannot be built.
 
         A world is made before the answer, to see what it can save: what it loads takes a while.
@@ -154,12 +158,16 @@ class _Worker:
         try:
             with collecting_seldom():
                 environment = self.environment = self.environment or self._suite.environment()
-                environment.spec = conforming_spec(environment.env_init(slots)).with_slots(slots)
-                ready = CanPlay.of(environment)
+                environment.is_replacement = init.is_replacement
+                ready = play_environment(environment, EnvironmentInit(init.slots))
+                if isinstance(ready, Refusal):
+                    raise UsageError(got=ready.got, wanted=ready.wanted)
+                assert isinstance(ready, EnvironmentReady), "what else answers env_init"
+                encoded = encode_environment_reply(0, ready, None).SerializeToString()
         except Exception as error:  # noqa: BLE001 - the edge of somebody's suite
             self._channel.send(CannotBuild(_reason(self._suite, error)))
             return False
-        self._channel.send(ready)
+        self._channel.send(CanPlay(encoded))
         _, descriptors, _, _ = socket.recv_fds(self._channel.socket, 1, 1)
         if not descriptors:
             raise EOFError("the other end closed")

@@ -115,7 +115,8 @@ class WorkerPool:
 
     def _started(self) -> Worker:
         worker = self._start()
-        worker.init(self._slots)
+        # They have shared memory once all have been ready.
+        worker.init(self._slots, is_replacement=self._memory >= 0)
         return worker
 
     def _built(self, place: int) -> EnvironmentReady:

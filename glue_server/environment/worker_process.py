@@ -6,25 +6,24 @@ import contextlib
 import math
 import socket
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, Self, TypeAlias
+from typing import Protocol, TypeAlias
 
 from env_adapters import Cell, SuiteName
 from glue_server.processes.child import Child
 from glue_server.processes.message_codec import Codec, unexpected
-from reglue.environments.environment import Environment
 from reglue.errors import EnvironmentFault, EnvironmentLost, UsageError
 from reglue.messages.environment_messages import (
     EnvironmentCall,
+    EnvironmentInit,
     EnvironmentReady,
     EnvironmentReply,
     Play,
 )
 from reglue.v1 import environment_pb2 as pb
 from reglue.wire.environment_encoding import decode_environment_reply, encode_environment_call
-from reglue.wire.spec_encoding import spec_from_bytes, spec_to_bytes
 
 _DIES_S = 1.0  # how long one whose channel is closed may take to exit
 MOST_S = 1e8  # three years: sockets know no longer limit
@@ -35,6 +34,7 @@ class Init:
     """env_init. `CanPlay` answers, then comes the shared memory's descriptor, or `CannotBuild`."""
 
     slots: int
+    is_replacement: bool  # of a worker that was there before; see Environment
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,43 +65,9 @@ TO_WORKER: Codec[ToWorker] = Codec(ToWorker)
 
 @dataclass(frozen=True, slots=True)
 class CanPlay:
-    """An EnvironmentReady, with its spec encoded, and `separate_slots`; see Environment."""
+    """The answer to env_init."""
 
-    spec: bytes
-    variants: Mapping[str, int]
-    restores: bool
-    portable: bool
-    seeds: bool
-    standardizes: bool
-    tells_success: bool
-    raw_actions: bool
-    whole_turns: bool
-    repeatable: bool
-    separate_slots: bool
-
-    @classmethod
-    def of(cls, environment: Environment) -> Self:
-        """The properties of an environment after env_init."""
-        return cls(
-            spec=spec_to_bytes(environment.spec),
-            variants={name: int(count) for name, count in environment.variants.items()},
-            restores=environment.restores,
-            portable=environment.portable,
-            seeds=environment.seeds,
-            standardizes=bool(environment.standardizes),
-            tells_success=environment.tells_success,
-            raw_actions=environment.raw_actions,
-            whole_turns=environment.whole_turns,
-            repeatable=environment.repeatable,
-            separate_slots=environment.separate_slots,
-        )
-
-    @property
-    def ready(self) -> EnvironmentReady:
-        """The message that this encodes."""
-        values = asdict(self) | {"spec": spec_from_bytes(self.spec)}
-        del values["separate_slots"]
-        return EnvironmentReady(**values)
+    reply: bytes  # an EnvironmentReply of the protocol: an EnvironmentReady
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,9 +127,6 @@ class WorkerFaults:
 class Worker(Protocol):
     """The environments of some slots, in a process here or on another machine."""
 
-    separate_slots: bool
-    """See Environment; False until `ready` has returned."""
-
     @property
     def name(self) -> str:
         """For logs."""
@@ -179,8 +142,11 @@ class Worker(Protocol):
     def filenos(self) -> Sequence[int]:
         """One of them is readable when an answer waits, or it is gone."""
 
-    def init(self, slots: int) -> None:
-        """Ask for env_init; `ready` waits for it, `share` comes next."""
+    def init(self, slots: int, *, is_replacement: bool = False) -> None:
+        """Ask for env_init; `ready` waits for it, `share` comes next.
+
+        `is_replacement`: it replaces a worker that was ready; see Environment.
+        """
 
     def ready(self, timeout_s: float) -> EnvironmentReady:
         """The answer to `init`. Raises UsageError, EnvironmentFault."""
@@ -251,7 +217,6 @@ class WorkerProcess:
     """
 
     def __init__(self, suite: SuiteName, log_file: Path | None, *, timeout_s: float) -> None:
-        self.separate_slots = False
         self._silence = Silence(timeout_s)
         self._answers_within_s = min(timeout_s, MOST_S)
         self._child = Child(
@@ -278,8 +243,8 @@ class WorkerProcess:
     def filenos(self) -> Sequence[int]:
         return (self._child.fileno(),)
 
-    def init(self, slots: int) -> None:
-        self._ask(Init(slots))
+    def init(self, slots: int, *, is_replacement: bool = False) -> None:
+        self._ask(Init(slots, is_replacement))
 
     def ready(self, timeout_s: float) -> EnvironmentReady:
         try:
@@ -290,9 +255,8 @@ class WorkerProcess:
         except (EOFError, OSError) as error:
             raise EnvironmentFault("a worker died before it had built its suite") from error
         match answer:
-            case CanPlay():
-                self.separate_slots = answer.separate_slots
-                return answer.ready
+            case CanPlay(reply):
+                return _ready(reply)
             case CannotBuild(why):
                 raise UsageError(why)
             case _:
@@ -352,3 +316,10 @@ class WorkerProcess:
     def _ask(self, message: ToWorker) -> None:
         with contextlib.suppress(OSError):  # dead already: `ready` says so
             self._child.send(message)
+
+
+def _ready(encoded: bytes) -> EnvironmentReady:
+    message = pb.EnvironmentReply.FromString(encoded)
+    ready = decode_environment_reply(message, EnvironmentInit(0), None)
+    assert isinstance(ready, EnvironmentReady), "CanPlay holds nothing else"
+    return ready

@@ -88,6 +88,7 @@ class WorkersPort:
         self._call: EnvironmentCall | None = None  # other than a Play, to be answered
         self._under_way: deque[_UnderWay] = deque()
         self._standardizes = False
+        self._separate_slots = False
         self._shared: SharedArrays
 
     @property
@@ -154,7 +155,7 @@ class WorkersPort:
         environment begins it anew by itself.
         """
         place = self._pool.home(slot)
-        if slot not in self.blank and not self._pool.workers[place].separate_slots:
+        if slot not in self.blank and not self._separate_slots:
             self._renew(place, at_once=False)
 
     def refuse(self, refused: BadReply) -> None:
@@ -179,7 +180,7 @@ class WorkersPort:
         """Wait for all workers, share memory with them, and return their answer to env_init."""
         try:
             ready = self._pool.ready()
-            self._standardizes = ready.standardizes
+            self._standardizes, self._separate_slots = ready.standardizes, ready.separate_slots
             self._shared = SharedArrays(ready.spec, self._pool.new_memory())
             self._pool.share()
         except BaseException:

@@ -157,7 +157,7 @@ class EnvironmentCodec:
             except UsageError as error:
                 raise EnvironmentFault(str(error)) from error
             if self._spec != reply.spec:
-                self._domains = DomainCheck(reply.spec)  # else it counts on
+                self._domains = DomainCheck(reply.spec, reply.nullable)  # else it counts on
                 self._plays, self._played = Repeats(), Repeats()
             self._spec = reply.spec
             keep_blocks_for(self._spec)

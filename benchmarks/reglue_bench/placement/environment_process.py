@@ -54,8 +54,10 @@ def _play(wanted: EnvironmentSettings) -> None:
         check_facts(wanted.facts, settings, plan)
         check_reached(join_string(wanted.join).address)
         suite = suite_of(plan, settings)
+        environment = suite.environment()
+        environment.is_replacement = wanted.is_replacement
         connect(
-            suite.environment(),
+            environment,
             wanted.join,
             name=suite.factory,
             connect_timeout_s=_DIAL_S,

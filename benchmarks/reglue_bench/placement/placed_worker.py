@@ -52,6 +52,7 @@ class EnvironmentSettings:
     settings: Mapping[str, Any]  # of Settings, without secrets and agent
     plan: str  # JSON, as the ledger has it
     join: str = field(repr=False)  # the join string, with a token of its own
+    is_replacement: bool = False  # of a process that was ready; see Environment
     facts: Mapping[str, str] = field(default_factory=dict)  # that must hold there too: see `facts`
     files: Mapping[str, bytes] = field(default_factory=dict)
 
@@ -76,7 +77,6 @@ class PlacedWorker:
     """A process on a cluster's node: its channel reports its fate, and its port plays."""
 
     pid = 0
-    separate_slots = False  # EnvironmentReady has no such field
 
     def __init__(
         self,
@@ -119,12 +119,14 @@ class PlacedWorker:
         """The descriptors of its port, and of the channel that reports its death."""
         return (self.fileno(), *(self._port.filenos() if self._port else ()))
 
-    def init(self, slots: int) -> None:
+    def init(self, slots: int, *, is_replacement: bool = False) -> None:
         """Ask for env_init, now or once it has connected."""
         self._slots = slots
-        if self._port is not None:
-            with suppress(EnvironmentFault):  # `ready` says so
-                self._port.send(EnvironmentInit(slots))
+        if self._port is None:
+            self._settings = replace(self._settings, is_replacement=is_replacement)
+            return
+        with suppress(EnvironmentFault):  # `ready` says so
+            self._port.send(EnvironmentInit(slots))
 
     def ready(self, timeout_s: float) -> EnvironmentReady:
         if self._port is None:

@@ -26,17 +26,22 @@ PLAY = Play(
 )
 
 
-def ready_codec() -> EnvironmentCodec:
+def ready_codec(nullable: tuple[str, ...] = ()) -> EnvironmentCodec:
     """One that knows the task."""
     codec = EnvironmentCodec(2**20)
-    ready = EnvironmentReady(SPEC, {"task": 1})
+    ready = EnvironmentReady(SPEC, {"task": 1}, nullable=nullable)
     codec.decode(encode_environment_reply(1, ready, None), PLAY)
     return codec
 
 
-def decoded(places: list[float], rooms: list[int], faults: dict[int, str]) -> Played:
+def decoded(
+    places: list[float],
+    rooms: list[int],
+    faults: dict[int, str],
+    nullable: tuple[str, ...] = (),
+) -> Played:
     """The result of an answer of four rows: slots 2, 0 and 3 step, and slot 1 starts."""
-    codec = ready_codec()
+    codec = ready_codec(nullable)
     played = Played.blank(SPEC, PLAY, faults)
     played.observations["place"][:, 1] = places
     played.observations["room"][:] = rooms
@@ -54,6 +59,11 @@ def test_what_lies_in_its_domain_is_passed_on() -> None:
 def test_numbers_outside_of_a_box_are_passed_on_and_counted() -> None:
     played = decoded([1.5, np.nan, 0.0, -np.inf], [0, 3, 1, 2], {})
     assert (played.outside, played.faults) == (3, {})
+
+
+def test_nan_is_not_counted_where_the_environment_says_that_it_is_a_missing_value() -> None:
+    played = decoded([1.5, np.nan, 0.0, np.nan], [0, 3, 1, 2], {}, nullable=("place",))
+    assert (played.outside, played.faults) == (1, {})
 
 
 def test_numbers_that_a_discrete_lacks_are_the_environments_fault() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,7 @@ import pytest
 
 import reglue
 from reglue.spec import Array
-from tests.leftovers import nothing_left
+from tests.leftovers import child_processes, nothing_left
 from tests.reglue.bridges.server_programs import DM_ENV_RPC, OPENENV, ServerProgram
 
 pytestmark = pytest.mark.slow
@@ -77,10 +79,23 @@ def test_a_killed_server_ends_the_run_and_a_resumed_one_has_the_rows_of_a_whole_
     assert again.episodes_retried >= lost
 
 
-@pytest.mark.parametrize("workers", [0, 2])
+def kill_a_worker() -> None:
+    """Kill a worker process of this process."""
+    for child in child_processes():
+        if b"glue_server.environment.worker" in Path(f"/proc/{child}/cmdline").read_bytes():
+            os.kill(child, signal.SIGKILL)
+            return
+    raise AssertionError("no worker")
+
+
+@pytest.mark.parametrize(
+    ("workers", "kills_worker"),
+    [(0, False), (2, False), (2, True)],
+    ids=["here", "workers", "killed worker"],
+)
 @pytest.mark.parametrize("program", [DM_ENV_RPC, OPENENV], ids=["dm-env-rpc", "openenv"])
 def test_a_killed_server_that_comes_back_in_time_changes_no_row(
-    program: ServerProgram, workers: int
+    program: ServerProgram, workers: int, kills_worker: bool
 ) -> None:
     turns, kill_at = 0, 8
 
@@ -89,6 +104,8 @@ def test_a_killed_server_that_comes_back_in_time_changes_no_row(
         turns += 1
         if turns == kill_at:
             kill()
+            if kills_worker:
+                kill_a_worker()
         return program.act(seen)
 
     with (

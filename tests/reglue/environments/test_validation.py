@@ -127,12 +127,12 @@ def test_what_is_outside_a_box_is_passed_on_said_and_counted(
 
 
 def test_nan_where_it_stands_for_nothing_is_not_counted_and_numbers_outside_are() -> None:
-    check = DomainCheck(spec_of(TensorSpec("o", "float64", (2,), Box((1.0,), ()))))
+    spec = spec_of(TensorSpec("o", "float64", (2,), Box((1.0,), ())))
     rows = np.array([[np.nan, 2.0], [np.nan, 0.0], [np.nan, np.nan]])
-    assert check.mistakes({"o": rows}, [0, 1, 2], nullable={"o"}) == {}
-    assert check.outside_last == 1
-    check.mistakes({"o": rows}, [0, 1, 2])
-    assert check.outside_last == 3
+    for nullable, outside in (({"o"}, 1), (set[str](), 3)):
+        check = DomainCheck(spec, nullable)
+        assert check.mistakes({"o": rows}, [0, 1, 2]) == {}
+        assert check.outside_last == outside
 
 
 def test_rows_without_an_observation_are_not_counted() -> None:

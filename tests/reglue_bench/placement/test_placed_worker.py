@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -14,12 +14,12 @@ from env_adapters import Cell
 from glue_server.environment.worker_pool import new_memory
 from glue_server.environment.worker_process import WorkerFaults
 from glue_server.processes.child import Channel
-from glue_server.processes.message_codec import UnknownMessage, encoded
+from glue_server.processes.message_codec import Codec, UnknownMessage, encoded
 from glue_server.rpc import GlueServer
 from reglue import Phase, connect
 from reglue.environments.slot_worlds import Worlds
 from reglue.messages.environment_messages import Play
-from reglue_bench.engines.shard import Died, Farewell, Say
+from reglue_bench.engines.shard import Died, Farewell, Machine, Say
 from reglue_bench.placement.placed_worker import (
     FROM_ENVIRONMENT,
     EnvironmentSettings,
@@ -45,21 +45,28 @@ class Node(Channel[FromEnvironment]):
         self.theirs.close()
 
 
+def placed_worker(
+    node: Node, server: GlueServer, say: Callable[[str], None] = lambda _: None
+) -> PlacedWorker:
+    """A worker on that node."""
+    return PlacedWorker(
+        node,
+        EnvironmentSettings({}, "", ""),
+        server,
+        wait=lambda worker: until(worker.has_joined, "it has connected"),
+        note_machine=lambda machine: None,
+        say=say,
+        timeout_s=PATIENCE_S,
+    )
+
+
 class Placed:
     """A worker that has connected, and what its node says."""
 
     def __init__(self, server: GlueServer) -> None:
         self.node = Node()
         self.said: list[str] = []
-        self.worker = PlacedWorker(
-            self.node,
-            EnvironmentSettings({}, "", ""),
-            server,
-            wait=lambda worker: until(worker.has_joined, "it has connected"),
-            note_machine=lambda machine: None,
-            say=self.said.append,
-            timeout_s=PATIENCE_S,
-        )
+        self.worker = placed_worker(self.node, server, self.said.append)
         self.worker.init(1)
         self.worker.ready(PATIENCE_S)
         self._memory = new_memory()
@@ -94,6 +101,20 @@ def placed() -> Iterator[Placed]:
         found = Placed(server)
         yield found
         found.close()
+
+
+@pytest.mark.parametrize("is_replacement", [False, True])
+def test_its_process_is_told_whether_it_replaces_another(is_replacement: bool) -> None:
+    node = Node()
+    with GlueServer(transport="unix", places={"environment": 1}) as server:
+        worker = placed_worker(node, server)
+        worker.init(1, is_replacement=is_replacement)
+        node.theirs.sendall(encoded(Machine("a node")))
+        worker.listen()
+        told = Channel(node.theirs, Codec[EnvironmentSettings](EnvironmentSettings)).receive()
+        assert told.is_replacement is is_replacement
+        worker.leave()
+        worker.end(0.0)
 
 
 @pytest.mark.usefixtures("more_than_1024_descriptors")

@@ -93,7 +93,6 @@ class ServerWorlds(Environment):
             raise BadArgument(got=got, wanted="seconds, more than 0")
         self._server, self._timeout_s = server, float(str(timeout_s))
         self._streams: dict[int, Any] = {}
-        self._nullable = frozenset[str]()  # observations whose NaN is a missing value
 
     @abstractmethod
     def _open(self, slot: int) -> Stream:
@@ -132,7 +131,7 @@ class ServerWorlds(Environment):
                 for values in answer.observations.values():
                     values[row] = 0
         domains = self._domains
-        faults |= domains.mistakes(answer.observations, slots, faults, nullable=self._nullable)
+        faults |= domains.mistakes(answer.observations, slots, faults)
         return Played(
             answer.rewards,
             answer.observations,

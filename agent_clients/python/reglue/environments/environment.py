@@ -9,7 +9,7 @@ write a `World` (`reglue.environments.world`), which plays one episode at a time
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -99,6 +99,16 @@ class Environment:
     """False if its cells do not decide its episodes: it draws random numbers of its own. Scores of
     it cannot be repeated; `evaluate` says so, and plays it. An episode that failed is not played
     again.
+    """
+
+    nullable: Collection[str] = ()
+    """Names of observations of floats in which NaN stands for a missing value: it is not counted as
+    outside of their Box. `env_init` may set it.
+    """
+
+    is_replacement = False
+    """True, before `env_init`, if its process replaces one that has died: what was there before,
+    such as a server, may be away for a while and is worth waiting for.
     """
 
     @property
@@ -207,7 +217,7 @@ class Environment:
         """The checks of the present spec, made here: subclasses need not call a constructor."""
         check: DomainCheck | None = self.__dict__.get("_domain_check")
         if check is None or (check.spec is not self.spec and check.spec != self.spec):
-            check = self._domain_check = DomainCheck(self.spec)
+            check = self._domain_check = DomainCheck(self.spec, self.nullable)
         check.spec = self.spec  # an equal one after another `init`: it counts on
         return check
 

@@ -80,6 +80,8 @@ def _init(environment: Environment, slots: int) -> EnvironmentReady | Refusal:
         raw_actions=environment.raw_actions,
         whole_turns=environment.whole_turns,
         repeatable=environment.repeatable,
+        separate_slots=environment.separate_slots,
+        nullable=tuple(environment.nullable),
     )
 
 

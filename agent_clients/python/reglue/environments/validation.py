@@ -230,8 +230,10 @@ class DomainCheck:
     numbers outside a Box, or NaN, are passed on and counted; the 1st, 10th, 100th, … are logged.
     """
 
-    def __init__(self, spec: TaskSpec) -> None:
+    def __init__(self, spec: TaskSpec, nullable: Container[str] = ()) -> None:
+        """`nullable`: tensors of floats whose NaN is a missing value, which is not counted."""
         self.spec = spec
+        self._nullable = nullable
         self.outside: Counter[str] = Counter()  # tensor -> observations outside its Box
         self.outside_last = 0  # of them in the last batch, over all tensors
         self._limits = [
@@ -247,7 +249,6 @@ class DomainCheck:
         failed: Container[int] = (),
         *,
         rows: Sequence[int] | None = None,
-        nullable: Container[str] = (),
     ) -> dict[int, str]:
         """The mistakes by slot.
 
@@ -256,7 +257,6 @@ class DomainCheck:
             slots: The slots of the rows.
             failed: Slots whose rows are not checked.
             rows: The rows to look at, if the arrays have others too.
-            nullable: Tensors of floats whose NaN is a missing value, which is not counted.
         """
         by_slot: dict[int, str] = {}
         self.outside_last = 0
@@ -266,7 +266,7 @@ class DomainCheck:
                 seen = seen.take(rows, 0)
             if len(low) > (count := len(seen)):
                 low, high = low[:count], high[:count]  # noqa: PLW2901 - no call, as each turn asks
-            if tensor.name in nullable:
+            if tensor.name in self._nullable:
                 seen = np.where(np.isnan(seen), low, seen)
             if seen.size <= _FEW_TO_CLIP:  # NaN differs from what fmin and fmax make of it
                 is_inside = np.fmin(np.fmax(seen, low), high).tobytes() == seen.tobytes()

@@ -90,6 +90,8 @@ class EnvironmentReady:
     )
     whole_turns: bool = False  # a step may move every slot; else only those that it names
     repeatable: bool = True  # its cells decide its episodes
+    separate_slots: bool = False  # slots share nothing; one that failed begins anew at its start
+    nullable: tuple[str, ...] = ()  # observations of floats whose NaN is a missing value
 
 
 @value

@@ -26,7 +26,7 @@ from reglue.v1 import session_pb2 as reglue_dot_v1_dot_session__pb2
 from reglue.v1 import spec_pb2 as reglue_dot_v1_dot_spec__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1breglue/v1/environment.proto\x12\treglue.v1\x1a\x17reglue/v1/session.proto\x1a\x14reglue/v1/spec.proto\"\x97\x04\n\x0f\x45nvironmentCall\x12\x0b\n\x03seq\x18\x01 \x01(\x04\x12*\n\x04init\x18\x02 \x01(\x0b\x32\x1a.reglue.v1.EnvironmentInitH\x00\x12\x1f\n\x04play\x18\x03 \x01(\x0b\x32\x0f.reglue.v1.PlayH\x00\x12(\n\tget_state\x18\x04 \x01(\x0b\x32\x13.reglue.v1.GetStateH\x00\x12(\n\tset_state\x18\x05 \x01(\x0b\x32\x13.reglue.v1.SetStateH\x00\x12\x33\n\x0fget_random_seed\x18\x06 \x01(\x0b\x32\x18.reglue.v1.GetRandomSeedH\x00\x12\x33\n\x0fset_random_seed\x18\x07 \x01(\x0b\x32\x18.reglue.v1.SetRandomSeedH\x00\x12\x42\n\x16standardize_randomness\x18\x08 \x01(\x0b\x32 .reglue.v1.StandardizeRandomnessH\x00\x12)\n\x07message\x18\t \x01(\x0b\x32\x16.reglue.v1.TextMessageH\x00\x12%\n\x07\x63leanup\x18\n \x01(\x0b\x32\x12.reglue.v1.CleanupH\x00\x12%\n\x07refusal\x18\x0b \x01(\x0b\x32\x12.reglue.v1.RefusalH\x00\x12\'\n\x08\x66\x61rewell\x18\x0c \x01(\x0b\x32\x13.reglue.v1.FarewellH\x00\x42\x06\n\x04\x63\x61ll\"\xef\x02\n\x10\x45nvironmentReply\x12\x0b\n\x03seq\x18\x01 \x01(\x04\x12,\n\x05hello\x18\x02 \x01(\x0b\x32\x1b.reglue.v1.EnvironmentHelloH\x00\x12,\n\x05ready\x18\x03 \x01(\x0b\x32\x1b.reglue.v1.EnvironmentReadyH\x00\x12#\n\x06played\x18\x04 \x01(\x0b\x32\x11.reglue.v1.PlayedH\x00\x12\'\n\x08snapshot\x18\x05 \x01(\x0b\x32\x13.reglue.v1.SnapshotH\x00\x12&\n\x04\x64one\x18\x06 \x01(\x0b\x32\x16.reglue.v1.RoutineDoneH\x00\x12)\n\x07message\x18\x07 \x01(\x0b\x32\x16.reglue.v1.TextMessageH\x00\x12%\n\x07refusal\x18\x08 \x01(\x0b\x32\x12.reglue.v1.RefusalH\x00\x12!\n\x05\x66\x61ult\x18\t \x01(\x0b\x32\x10.reglue.v1.FaultH\x00\x42\x07\n\x05reply\"\x97\x01\n\x10\x45nvironmentHello\x12\r\n\x05major\x18\x01 \x01(\r\x12\r\n\x05minor\x18\x02 \x01(\r\x12\x0b\n\x03sdk\x18\x03 \x01(\t\x12\x13\n\x0b\x65nvironment\x18\x04 \x01(\t\x12\x11\n\tmax_slots\x18\x05 \x01(\r\x12\x0f\n\x07session\x18\x06 \x01(\t\x12\r\n\x05proof\x18\x07 \x01(\x0c\x12\x10\n\x08\x61nswered\x18\x08 \x01(\x04\" \n\x0f\x45nvironmentInit\x12\r\n\x05slots\x18\x01 \x01(\r\"\x85\x02\n\x10\x45nvironmentReady\x12!\n\x04spec\x18\x01 \x01(\x0b\x32\x13.reglue.v1.TaskSpec\x12)\n\x05tasks\x18\x02 \x03(\x0b\x32\x1a.reglue.v1.EnvironmentTask\x12\x10\n\x08restores\x18\x03 \x01(\x08\x12\x10\n\x08portable\x18\x04 \x01(\x08\x12\r\n\x05seeds\x18\x05 \x01(\x08\x12\x14\n\x0cstandardizes\x18\x06 \x01(\x08\x12\x18\n\x10tells_no_success\x18\x07 \x01(\x08\x12\x13\n\x0braw_actions\x18\x08 \x01(\x08\x12\x13\n\x0bwhole_turns\x18\t \x01(\x08\x12\x16\n\x0enot_repeatable\x18\n \x01(\x08\"1\n\x0f\x45nvironmentTask\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x10\n\x08variants\x18\x02 \x01(\r\"`\n\x04Play\x12\x12\n\nstep_slots\x18\x01 \x03(\r\x12\x0f\n\x07\x61\x63tions\x18\x02 \x03(\x0c\x12\x13\n\x0bstart_slots\x18\x03 \x03(\r\x12\x1e\n\x05\x63\x65lls\x18\x04 \x03(\x0b\x32\x0f.reglue.v1.Cell\"\x88\x01\n\x04\x43\x65ll\x12\x0c\n\x04task\x18\x01 \x01(\t\x12\x0f\n\x07variant\x18\x02 \x01(\r\x12\x0c\n\x04seed\x18\x03 \x01(\x04\x12\x0e\n\x06repeat\x18\x04 \x01(\x04\x12\x1f\n\x05phase\x18\x05 \x01(\x0e\x32\x10.reglue.v1.Phase\x12\r\n\x05steps\x18\x06 \x01(\x04\x12\x13\n\x0bseeds_reset\x18\x07 \x01(\x08\"d\n\x06Played\x12\x0f\n\x07rewards\x18\x01 \x01(\x0c\x12\x14\n\x0cobservations\x18\x02 \x03(\x0c\x12\r\n\x05\x66lags\x18\x03 \x01(\x0c\x12$\n\x06\x66\x61ults\x18\x04 \x03(\x0b\x32\x14.reglue.v1.SlotFault\"?\n\tSlotFault\x12\x0c\n\x04slot\x18\x01 \x01(\r\x12\x0c\n\x04what\x18\x02 \x01(\t\x12\x16\n\x0eillegal_action\x18\x03 \x01(\x08\"\x18\n\x08GetState\x12\x0c\n\x04slot\x18\x01 \x01(\r\"*\n\x08SetState\x12\x0c\n\x04slot\x18\x01 \x01(\r\x12\x10\n\x08snapshot\x18\x02 \x01(\x0c\"\x1d\n\rGetRandomSeed\x12\x0c\n\x04slot\x18\x01 \x01(\r\"/\n\rSetRandomSeed\x12\x0c\n\x04slot\x18\x01 \x01(\r\x12\x10\n\x08snapshot\x18\x02 \x01(\x0c\"%\n\x15StandardizeRandomness\x12\x0c\n\x04seed\x18\x01 \x01(\x04\"\x1c\n\x08Snapshot\x12\x10\n\x08snapshot\x18\x01 \x01(\x0c*o\n\x08StepFlag\x12\x19\n\x15STEP_FLAG_UNSPECIFIED\x10\x00\x12\x18\n\x14STEP_FLAG_TERMINATED\x10\x01\x12\x17\n\x13STEP_FLAG_TRUNCATED\x10\x02\x12\x15\n\x11STEP_FLAG_SUCCESS\x10\x04\x32\\\n\x12\x45nvironmentService\x12\x46\n\x07Session\x12\x1b.reglue.v1.EnvironmentReply\x1a\x1a.reglue.v1.EnvironmentCall(\x01\x30\x01\x42-\n\treglue.v1P\x01Z\x12reglue/v1;regluev1\xaa\x02\tReglue.V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1breglue/v1/environment.proto\x12\treglue.v1\x1a\x17reglue/v1/session.proto\x1a\x14reglue/v1/spec.proto\"\x97\x04\n\x0f\x45nvironmentCall\x12\x0b\n\x03seq\x18\x01 \x01(\x04\x12*\n\x04init\x18\x02 \x01(\x0b\x32\x1a.reglue.v1.EnvironmentInitH\x00\x12\x1f\n\x04play\x18\x03 \x01(\x0b\x32\x0f.reglue.v1.PlayH\x00\x12(\n\tget_state\x18\x04 \x01(\x0b\x32\x13.reglue.v1.GetStateH\x00\x12(\n\tset_state\x18\x05 \x01(\x0b\x32\x13.reglue.v1.SetStateH\x00\x12\x33\n\x0fget_random_seed\x18\x06 \x01(\x0b\x32\x18.reglue.v1.GetRandomSeedH\x00\x12\x33\n\x0fset_random_seed\x18\x07 \x01(\x0b\x32\x18.reglue.v1.SetRandomSeedH\x00\x12\x42\n\x16standardize_randomness\x18\x08 \x01(\x0b\x32 .reglue.v1.StandardizeRandomnessH\x00\x12)\n\x07message\x18\t \x01(\x0b\x32\x16.reglue.v1.TextMessageH\x00\x12%\n\x07\x63leanup\x18\n \x01(\x0b\x32\x12.reglue.v1.CleanupH\x00\x12%\n\x07refusal\x18\x0b \x01(\x0b\x32\x12.reglue.v1.RefusalH\x00\x12\'\n\x08\x66\x61rewell\x18\x0c \x01(\x0b\x32\x13.reglue.v1.FarewellH\x00\x42\x06\n\x04\x63\x61ll\"\xef\x02\n\x10\x45nvironmentReply\x12\x0b\n\x03seq\x18\x01 \x01(\x04\x12,\n\x05hello\x18\x02 \x01(\x0b\x32\x1b.reglue.v1.EnvironmentHelloH\x00\x12,\n\x05ready\x18\x03 \x01(\x0b\x32\x1b.reglue.v1.EnvironmentReadyH\x00\x12#\n\x06played\x18\x04 \x01(\x0b\x32\x11.reglue.v1.PlayedH\x00\x12\'\n\x08snapshot\x18\x05 \x01(\x0b\x32\x13.reglue.v1.SnapshotH\x00\x12&\n\x04\x64one\x18\x06 \x01(\x0b\x32\x16.reglue.v1.RoutineDoneH\x00\x12)\n\x07message\x18\x07 \x01(\x0b\x32\x16.reglue.v1.TextMessageH\x00\x12%\n\x07refusal\x18\x08 \x01(\x0b\x32\x12.reglue.v1.RefusalH\x00\x12!\n\x05\x66\x61ult\x18\t \x01(\x0b\x32\x10.reglue.v1.FaultH\x00\x42\x07\n\x05reply\"\x97\x01\n\x10\x45nvironmentHello\x12\r\n\x05major\x18\x01 \x01(\r\x12\r\n\x05minor\x18\x02 \x01(\r\x12\x0b\n\x03sdk\x18\x03 \x01(\t\x12\x13\n\x0b\x65nvironment\x18\x04 \x01(\t\x12\x11\n\tmax_slots\x18\x05 \x01(\r\x12\x0f\n\x07session\x18\x06 \x01(\t\x12\r\n\x05proof\x18\x07 \x01(\x0c\x12\x10\n\x08\x61nswered\x18\x08 \x01(\x04\" \n\x0f\x45nvironmentInit\x12\r\n\x05slots\x18\x01 \x01(\r\"\xaf\x02\n\x10\x45nvironmentReady\x12!\n\x04spec\x18\x01 \x01(\x0b\x32\x13.reglue.v1.TaskSpec\x12)\n\x05tasks\x18\x02 \x03(\x0b\x32\x1a.reglue.v1.EnvironmentTask\x12\x10\n\x08restores\x18\x03 \x01(\x08\x12\x10\n\x08portable\x18\x04 \x01(\x08\x12\r\n\x05seeds\x18\x05 \x01(\x08\x12\x14\n\x0cstandardizes\x18\x06 \x01(\x08\x12\x18\n\x10tells_no_success\x18\x07 \x01(\x08\x12\x13\n\x0braw_actions\x18\x08 \x01(\x08\x12\x13\n\x0bwhole_turns\x18\t \x01(\x08\x12\x16\n\x0enot_repeatable\x18\n \x01(\x08\x12\x16\n\x0eseparate_slots\x18\x0b \x01(\x08\x12\x10\n\x08nullable\x18\x0c \x03(\t\"1\n\x0f\x45nvironmentTask\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x10\n\x08variants\x18\x02 \x01(\r\"`\n\x04Play\x12\x12\n\nstep_slots\x18\x01 \x03(\r\x12\x0f\n\x07\x61\x63tions\x18\x02 \x03(\x0c\x12\x13\n\x0bstart_slots\x18\x03 \x03(\r\x12\x1e\n\x05\x63\x65lls\x18\x04 \x03(\x0b\x32\x0f.reglue.v1.Cell\"\x88\x01\n\x04\x43\x65ll\x12\x0c\n\x04task\x18\x01 \x01(\t\x12\x0f\n\x07variant\x18\x02 \x01(\r\x12\x0c\n\x04seed\x18\x03 \x01(\x04\x12\x0e\n\x06repeat\x18\x04 \x01(\x04\x12\x1f\n\x05phase\x18\x05 \x01(\x0e\x32\x10.reglue.v1.Phase\x12\r\n\x05steps\x18\x06 \x01(\x04\x12\x13\n\x0bseeds_reset\x18\x07 \x01(\x08\"d\n\x06Played\x12\x0f\n\x07rewards\x18\x01 \x01(\x0c\x12\x14\n\x0cobservations\x18\x02 \x03(\x0c\x12\r\n\x05\x66lags\x18\x03 \x01(\x0c\x12$\n\x06\x66\x61ults\x18\x04 \x03(\x0b\x32\x14.reglue.v1.SlotFault\"?\n\tSlotFault\x12\x0c\n\x04slot\x18\x01 \x01(\r\x12\x0c\n\x04what\x18\x02 \x01(\t\x12\x16\n\x0eillegal_action\x18\x03 \x01(\x08\"\x18\n\x08GetState\x12\x0c\n\x04slot\x18\x01 \x01(\r\"*\n\x08SetState\x12\x0c\n\x04slot\x18\x01 \x01(\r\x12\x10\n\x08snapshot\x18\x02 \x01(\x0c\"\x1d\n\rGetRandomSeed\x12\x0c\n\x04slot\x18\x01 \x01(\r\"/\n\rSetRandomSeed\x12\x0c\n\x04slot\x18\x01 \x01(\r\x12\x10\n\x08snapshot\x18\x02 \x01(\x0c\"%\n\x15StandardizeRandomness\x12\x0c\n\x04seed\x18\x01 \x01(\x04\"\x1c\n\x08Snapshot\x12\x10\n\x08snapshot\x18\x01 \x01(\x0c*o\n\x08StepFlag\x12\x19\n\x15STEP_FLAG_UNSPECIFIED\x10\x00\x12\x18\n\x14STEP_FLAG_TERMINATED\x10\x01\x12\x17\n\x13STEP_FLAG_TRUNCATED\x10\x02\x12\x15\n\x11STEP_FLAG_SUCCESS\x10\x04\x32\\\n\x12\x45nvironmentService\x12\x46\n\x07Session\x12\x1b.reglue.v1.EnvironmentReply\x1a\x1a.reglue.v1.EnvironmentCall(\x01\x30\x01\x42-\n\treglue.v1P\x01Z\x12reglue/v1;regluev1\xaa\x02\tReglue.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,8 +34,8 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'reglue.v1.environment_pb2',
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
   _globals['DESCRIPTOR']._serialized_options = b'\n\treglue.v1P\001Z\022reglue/v1;regluev1\252\002\tReglue.V1'
-  _globals['_STEPFLAG']._serialized_start=2123
-  _globals['_STEPFLAG']._serialized_end=2234
+  _globals['_STEPFLAG']._serialized_start=2165
+  _globals['_STEPFLAG']._serialized_end=2276
   _globals['_ENVIRONMENTCALL']._serialized_start=90
   _globals['_ENVIRONMENTCALL']._serialized_end=625
   _globals['_ENVIRONMENTREPLY']._serialized_start=628
@@ -45,29 +45,29 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_ENVIRONMENTINIT']._serialized_start=1151
   _globals['_ENVIRONMENTINIT']._serialized_end=1183
   _globals['_ENVIRONMENTREADY']._serialized_start=1186
-  _globals['_ENVIRONMENTREADY']._serialized_end=1447
-  _globals['_ENVIRONMENTTASK']._serialized_start=1449
-  _globals['_ENVIRONMENTTASK']._serialized_end=1498
-  _globals['_PLAY']._serialized_start=1500
-  _globals['_PLAY']._serialized_end=1596
-  _globals['_CELL']._serialized_start=1599
-  _globals['_CELL']._serialized_end=1735
-  _globals['_PLAYED']._serialized_start=1737
-  _globals['_PLAYED']._serialized_end=1837
-  _globals['_SLOTFAULT']._serialized_start=1839
-  _globals['_SLOTFAULT']._serialized_end=1902
-  _globals['_GETSTATE']._serialized_start=1904
-  _globals['_GETSTATE']._serialized_end=1928
-  _globals['_SETSTATE']._serialized_start=1930
-  _globals['_SETSTATE']._serialized_end=1972
-  _globals['_GETRANDOMSEED']._serialized_start=1974
-  _globals['_GETRANDOMSEED']._serialized_end=2003
-  _globals['_SETRANDOMSEED']._serialized_start=2005
-  _globals['_SETRANDOMSEED']._serialized_end=2052
-  _globals['_STANDARDIZERANDOMNESS']._serialized_start=2054
-  _globals['_STANDARDIZERANDOMNESS']._serialized_end=2091
-  _globals['_SNAPSHOT']._serialized_start=2093
-  _globals['_SNAPSHOT']._serialized_end=2121
-  _globals['_ENVIRONMENTSERVICE']._serialized_start=2236
-  _globals['_ENVIRONMENTSERVICE']._serialized_end=2328
+  _globals['_ENVIRONMENTREADY']._serialized_end=1489
+  _globals['_ENVIRONMENTTASK']._serialized_start=1491
+  _globals['_ENVIRONMENTTASK']._serialized_end=1540
+  _globals['_PLAY']._serialized_start=1542
+  _globals['_PLAY']._serialized_end=1638
+  _globals['_CELL']._serialized_start=1641
+  _globals['_CELL']._serialized_end=1777
+  _globals['_PLAYED']._serialized_start=1779
+  _globals['_PLAYED']._serialized_end=1879
+  _globals['_SLOTFAULT']._serialized_start=1881
+  _globals['_SLOTFAULT']._serialized_end=1944
+  _globals['_GETSTATE']._serialized_start=1946
+  _globals['_GETSTATE']._serialized_end=1970
+  _globals['_SETSTATE']._serialized_start=1972
+  _globals['_SETSTATE']._serialized_end=2014
+  _globals['_GETRANDOMSEED']._serialized_start=2016
+  _globals['_GETRANDOMSEED']._serialized_end=2045
+  _globals['_SETRANDOMSEED']._serialized_start=2047
+  _globals['_SETRANDOMSEED']._serialized_end=2094
+  _globals['_STANDARDIZERANDOMNESS']._serialized_start=2096
+  _globals['_STANDARDIZERANDOMNESS']._serialized_end=2133
+  _globals['_SNAPSHOT']._serialized_start=2135
+  _globals['_SNAPSHOT']._serialized_end=2163
+  _globals['_ENVIRONMENTSERVICE']._serialized_start=2278
+  _globals['_ENVIRONMENTSERVICE']._serialized_end=2370
 # @@protoc_insertion_point(module_scope)

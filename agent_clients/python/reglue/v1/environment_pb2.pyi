@@ -97,7 +97,7 @@ class EnvironmentInit(_message.Message):
     def __init__(self, slots: _Optional[int] = ...) -> None: ...
 
 class EnvironmentReady(_message.Message):
-    __slots__ = ("spec", "tasks", "restores", "portable", "seeds", "standardizes", "tells_no_success", "raw_actions", "whole_turns", "not_repeatable")
+    __slots__ = ("spec", "tasks", "restores", "portable", "seeds", "standardizes", "tells_no_success", "raw_actions", "whole_turns", "not_repeatable", "separate_slots", "nullable")
     SPEC_FIELD_NUMBER: _ClassVar[int]
     TASKS_FIELD_NUMBER: _ClassVar[int]
     RESTORES_FIELD_NUMBER: _ClassVar[int]
@@ -108,6 +108,8 @@ class EnvironmentReady(_message.Message):
     RAW_ACTIONS_FIELD_NUMBER: _ClassVar[int]
     WHOLE_TURNS_FIELD_NUMBER: _ClassVar[int]
     NOT_REPEATABLE_FIELD_NUMBER: _ClassVar[int]
+    SEPARATE_SLOTS_FIELD_NUMBER: _ClassVar[int]
+    NULLABLE_FIELD_NUMBER: _ClassVar[int]
     spec: _spec_pb2.TaskSpec
     tasks: _containers.RepeatedCompositeFieldContainer[EnvironmentTask]
     restores: bool
@@ -118,7 +120,9 @@ class EnvironmentReady(_message.Message):
     raw_actions: bool
     whole_turns: bool
     not_repeatable: bool
-    def __init__(self, spec: _Optional[_Union[_spec_pb2.TaskSpec, _Mapping]] = ..., tasks: _Optional[_Iterable[_Union[EnvironmentTask, _Mapping]]] = ..., restores: bool = ..., portable: bool = ..., seeds: bool = ..., standardizes: bool = ..., tells_no_success: bool = ..., raw_actions: bool = ..., whole_turns: bool = ..., not_repeatable: bool = ...) -> None: ...
+    separate_slots: bool
+    nullable: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, spec: _Optional[_Union[_spec_pb2.TaskSpec, _Mapping]] = ..., tasks: _Optional[_Iterable[_Union[EnvironmentTask, _Mapping]]] = ..., restores: bool = ..., portable: bool = ..., seeds: bool = ..., standardizes: bool = ..., tells_no_success: bool = ..., raw_actions: bool = ..., whole_turns: bool = ..., not_repeatable: bool = ..., separate_slots: bool = ..., nullable: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class EnvironmentTask(_message.Message):
     __slots__ = ("name", "variants")

@@ -113,6 +113,8 @@ def _encode_ready(ready: EnvironmentReady) -> pb.EnvironmentReady:
         raw_actions=ready.raw_actions,
         whole_turns=ready.whole_turns,
         not_repeatable=not ready.repeatable,
+        separate_slots=ready.separate_slots,
+        nullable=ready.nullable,
     )
 
 
@@ -136,6 +138,8 @@ def _decode_ready(message: pb.EnvironmentReady) -> EnvironmentReady:
         raw_actions=message.raw_actions,
         whole_turns=message.whole_turns,
         repeatable=not message.not_repeatable,
+        separate_slots=message.separate_slots,
+        nullable=tuple(message.nullable),
     )
 
 

@@ -129,7 +129,7 @@ class DmEnvRpc(ServerWorlds):
             close()
 
     def _open(self, slot: int) -> WorldStream:
-        answers_before = self._specs is not None
+        answers_before = self._specs is not None or self.is_replacement
         return WorldStream(self._open_stream, self._watch, is_patient=answers_before)
 
     def _wait(self, timeout_s: float) -> Wait:

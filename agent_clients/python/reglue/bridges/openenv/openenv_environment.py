@@ -78,9 +78,9 @@ class OpenEnv(ServerWorlds):
         """
         self.env_cleanup()
         try:
-            schemas = self._address.schemas(self._timeout_s)
+            schemas = self._address.schemas(self._timeout_s, is_patient=self.is_replacement)
         except EnvironmentFault as error:
-            raise EnvironmentFault(f"{self._server}: {error}") from None
+            raise type(error)(f"{self._server}: {error}") from None
         spec = self._read_schemas(schemas)
         try:
             self._join_all(slots)
@@ -96,7 +96,9 @@ class OpenEnv(ServerWorlds):
         self._leave_all()
 
     def _open(self, slot: int) -> SocketStream:
-        return SocketStream(self._address.socket_url, is_patient=self._has_joined)
+        return SocketStream(
+            self._address.socket_url, is_patient=self._has_joined or self.is_replacement
+        )
 
     def _joining(self, slot: int) -> Talk:
         yield [("state", None)]  # a server without a free place says so in its first answer
@@ -140,7 +142,7 @@ class OpenEnv(ServerWorlds):
             if first.specs != self._observations.specs:
                 got = f"observations of reset with {[each.name for each in first.specs]}"
                 raise UsageError(got=got, wanted="the properties of step's observations")
-            self._nullable = self._observations.nullable
+            self.nullable = self._observations.nullable
             return TaskSpec(self._observations.specs, self._actions.specs)
         except UsageError as error:
             raise UsageError(f"{self._server}: {error.args[0]}") from None

@@ -9,11 +9,11 @@ import json
 import socket
 import struct
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from threading import Timer
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 from reglue.bridges.server_worlds import PAUSES, Wait
@@ -47,6 +47,8 @@ _PIECE = 2**16  # the most bytes of one read
 _CLOSE_S = 1.0
 _AWAY = (502, 503, 504)  # a proxy's statuses for a server that it cannot reach
 
+_T = TypeVar("_T")
+
 Request: TypeAlias = tuple[str, Any]
 """A message's type, and its data; None for none."""
 
@@ -71,9 +73,19 @@ class Server:
         self._path = parts.path.rstrip("/")
         self.socket_url = f"ws{self.url.removeprefix('http')}/ws"
 
-    def schemas(self, timeout_s: float) -> Mapping[str, Any]:
-        """The JSON object at /schema. Raises EnvironmentFault."""
-        path, wait = f"{self._path}/schema", Wait(timeout_s)
+    def schemas(self, timeout_s: float, *, is_patient: bool) -> Mapping[str, Any]:
+        """The JSON object at /schema.
+
+        `is_patient`: try until that time is over, then raise EnvironmentLost. Raises
+        EnvironmentFault.
+        """
+        wait = Wait(timeout_s)
+        what = f"GET {self._path}/schema"
+        return _tried(what, lambda: self._schemas(wait), wait, is_patient=is_patient)
+
+    def _schemas(self, wait: Wait) -> Mapping[str, Any]:
+        """Raises EnvironmentFault; OSError if the server is away."""
+        path, timeout_s = f"{self._path}/schema", wait.left_s
         kind = HTTPSConnection if self._is_tls else HTTPConnection
         with ExitStack() as stack:
             connection = kind(self._host, self._port, timeout=timeout_s)
@@ -89,10 +101,15 @@ class Server:
                 body = b""
                 while len(body) <= MOST_BYTES and (piece := response.read1(_PIECE)):
                     body += piece
-            except (OSError, HTTPException) as error:
+            except HTTPException as error:
                 raise EnvironmentFault(f"GET {path}: {error_text(error)}") from None
+            except OSError:
+                if wait.left_s:
+                    raise
         if not wait.left_s:
-            raise EnvironmentTimeout(f"GET {path}: no answer within {timeout_s:g} s")
+            raise EnvironmentTimeout(f"GET {path}: no answer within {wait.timeout_s:g} s")
+        if response.status in _AWAY:
+            raise ConnectionError(f"status {response.status}")
         if response.status != 200:
             got = f"status {response.status}, {brief(body.decode(errors='replace'))}"
             raise EnvironmentFault(f"GET {path}", got=got, wanted="the schemas of its environment")
@@ -141,17 +158,10 @@ class SocketStream:
         self._closing.close()
 
     def _connect(self, wait: Wait) -> ClientConnection:
-        tries = PAUSES.within(wait.left_s)
-        while True:
-            try:
-                return self._closing.enter_context(_connected(self._url, wait))
-            except OSError as error:
-                what = f"no connection: {error_text(error)}"
-                if not self._is_patient:
-                    raise EnvironmentFault(what) from None
-                if (pause_s := tries.pause_s()) is None:
-                    raise EnvironmentLost(f"{what}, for {wait.timeout_s:g} s") from None
-                time.sleep(pause_s)
+        def connected() -> ClientConnection:
+            return self._closing.enter_context(_connected(self._url, wait))
+
+        return _tried("no connection", connected, wait, is_patient=self._is_patient)
 
     def _answer(self, kind: str, wait: Wait) -> Mapping[str, Any] | None:
         assert self._socket is not None, "something was sent"
@@ -188,6 +198,25 @@ class SocketStream:
                 return
             self.owed -= 1
         raise EnvironmentFault(f"it answered {kind} by {brief(code)}: {message}")
+
+
+def _tried(what: str, call: Callable[[], _T], wait: Wait, *, is_patient: bool) -> _T:
+    """What a call to a server returns that may be away, and then raises OSError.
+
+    `is_patient`: it is called again until the answers are late; then EnvironmentLost is raised.
+    Errors begin with `what`. Raises EnvironmentFault.
+    """
+    tries = PAUSES.within(wait.left_s)
+    while True:
+        try:
+            return call()
+        except OSError as error:
+            text = f"{what}: {error_text(error)}"
+            if not is_patient:
+                raise EnvironmentFault(text) from None
+            if (pause_s := tries.pause_s()) is None:
+                raise EnvironmentLost(f"{text}, for {wait.timeout_s:g} s") from None
+            time.sleep(pause_s)
 
 
 def json_object(what: str, text: str | bytes) -> dict[str, Any]:
