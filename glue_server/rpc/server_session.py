@@ -19,6 +19,7 @@ from typing import Any
 from google.protobuf.message import DecodeError
 
 from glue_server.processes.event_loop import EventLoop, Task
+from glue_server.processes.standstill import LOOK_S, stood_still_s
 from glue_server.rpc.peer_streams import PeerStopped, Stream, StreamEnded, Wakeup
 from reglue.errors import BadReply, OutOfOrder, ReglueError, RoutineRefused
 from reglue.messages.agent_messages import INTERRUPTED
@@ -76,6 +77,7 @@ class PeerSession(ABC):
         self._wakeup: Wakeup | None = None  # for one that polls
         self._stream: Stream | None = None
         self._broken_at: float | None = None  # monotonic seconds
+        self._stood_still_s = 0.0  # while it was away, this process did not run
         self._was_away_s = 0.0  # before it came back the last time
         self._is_lost = False  # the peer will not come back
         self._is_closed = False
@@ -124,6 +126,7 @@ class PeerSession(ABC):
             stream.begin(proof)
             self._change(stream)
             self._was_away_s, self._broken_at = self._away_s(), None
+            self._stood_still_s = 0.0
             # Under the lock: a new message must not overtake what the peer has missed.
             self._resume(stream)
         self._notify()
@@ -217,8 +220,11 @@ class PeerSession(ABC):
                 loop.wait(time.monotonic() + timeout_s)
             self._task = None
             self._changed.clear()
-        elif self._changed.wait(timeout_s):
+            return
+        since, timeout_s = time.monotonic(), min(timeout_s, LOOK_S)
+        if self._changed.wait(timeout_s):
             self._changed.clear()
+        self._stood_still_s += stood_still_s(since, timeout_s)
 
     def _read(self, stream: Stream, timeout_s: float) -> Any | None:
         """The next wanted message; None: nothing in time, or soon."""
@@ -283,11 +289,15 @@ class PeerSession(ABC):
         return self._was_away_s + away_s
 
     def _gone_at(self) -> float:
-        """Monotonic seconds at which the peer has left for good, unless it comes back before."""
+        """Monotonic seconds at which the peer has left for good, unless it comes back before.
+
+        In time in which this process did not run it could not come back.
+        """
         broken_at = self._broken_at  # once: threads change it
         if self._is_lost:
             return -math.inf
-        return math.inf if broken_at is None else broken_at + self._reconnect_window_s
+        window_s = self._reconnect_window_s + self._stood_still_s
+        return math.inf if broken_at is None else broken_at + window_s
 
 
 class ExperimentPort(PeerSession):

@@ -172,7 +172,8 @@ class StreamPort(PeerSession):
         if self._broken_at is not None and self.is_replaced():
             self.give_up()
             gone_at = self._gone_at()
-        if time.monotonic() >= gone_at:
+        # It has more time now if this process did not run.
+        if time.monotonic() >= max(gone_at, self._gone_at()):
             with self._lock:
                 if self._stream is None:
                     self._is_lost = True

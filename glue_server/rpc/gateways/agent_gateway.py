@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
+from glue_server.processes.standstill import LOOK_S, stood_still_s
 from glue_server.rpc.admission import (
     Denied,
     Terms,
@@ -357,12 +358,19 @@ class AgentGateway(Listener):
         while True:
             with self._lock:
                 until = min((each.gone_at for each in self._sessions.values()), default=math.inf)
-                left_s = min(until - time.monotonic(), threading.TIMEOUT_MAX)
+                now = time.monotonic()
+                left_s = min(until - now, LOOK_S if self._sessions else threading.TIMEOUT_MAX)
                 if left_s > 0 and not self._closed:
                     self._changed.wait(left_s)
+                    self._give_back(stood_still_s(now, left_s))  # in which nobody could come back
                 if self._closed:
                     return
             self._give_up()
+
+    def _give_back(self, seconds: float) -> None:
+        """Let agents come back that much later. The caller holds the lock."""
+        for session in self._sessions.values():
+            session.gone_at += seconds
 
     def _give_up(self) -> None:
         with self._telling:  # nobody enters meanwhile

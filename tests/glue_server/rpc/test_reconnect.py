@@ -6,14 +6,16 @@ import logging
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from glue_server.conformance.tcp_proxy import TcpProxy
+from glue_server.processes import standstill
 from glue_server.processes.event_loop import EventLoop
-from glue_server.rpc import GlueServer
+from glue_server.rpc import GlueServer, server_session, stream_port
 from glue_server.rpc.peer_codecs import AgentCodec
 from glue_server.rpc.stream_port import StreamPort
 from reglue import Agent, Experiment, Phase, Turn, connect
@@ -257,6 +259,33 @@ def test_a_peer_whose_process_has_ended_is_waited_for_no_more() -> None:
     assert not port.is_gone
     port.broke(line.stream)
     assert port.is_gone
+
+
+def test_time_in_which_the_glue_did_not_run_is_not_the_peers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As after SIGSTOP: a wait lasts a minute, and then the peer comes back."""
+    now_s, another = 0.0, LocalStream()
+    for module in (standstill, server_session, stream_port):
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now_s))
+    port, line = StreamPort(None, AgentCodec(2**20), reconnect_window_s=5.0), LocalStream()
+    port.attach(0, line.stream)
+    port.send(TextMessage("one"))
+    port.broke(line.stream)
+    waits = 0
+
+    def wait(seconds: float) -> bool:
+        nonlocal now_s, waits
+        waits += 1
+        now_s += 60.0 if waits == 1 else seconds
+        if waits == 3:
+            assert port.attach(0, another.stream) is None
+            another.say(encode_reply(1, RoutineDone(), None))
+        return waits == 3
+
+    monkeypatch.setattr(port._changed, "wait", wait)
+    assert port.receive(3600.0) == RoutineDone()
+    port.close("bye")
 
 
 def test_an_answer_that_comes_twice_is_taken_once() -> None:

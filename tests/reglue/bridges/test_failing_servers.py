@@ -130,8 +130,9 @@ def test_a_server_of_fewer_connections_than_slots_is_told() -> None:
     with (
         nothing_left(),
         served(GameServer(), threads=2) as address,
-        raises(EnvironmentFault, "slot 2", "fewer connections"),
+        pytest.raises(EnvironmentFault, match=r"slot [0-2]: no answer .* fewer connections"),
     ):
+        # Whose stream the server does not take up is not known: it is told of all at once.
         DmEnvRpc(address, answer_timeout_s=2).env_init(3)
 
 

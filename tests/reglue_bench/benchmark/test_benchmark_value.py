@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reglue.errors import UsageError
-from reglue_bench.benchmark.benchmark import Benchmark
+from reglue_bench.benchmark.benchmark import Benchmark, source_of
 from reglue_bench.settings import read_settings
 from tests.error_facts import raises
 from tests.reglue_bench.benchmark.settings_walk import ROOT, returns, walk
@@ -53,3 +53,34 @@ def test_settings_walk_to_a_plan_without_wandering() -> None:
     stays = walk("MT10")
     assert len(stays) <= 25
     assert returns(stays) <= 8
+
+
+@pytest.mark.parametrize(
+    ("name", "calls"),
+    [
+        ("evaluate:openenv:http://127.0.0.1:1", True),
+        ("online:dm-env-rpc:127.0.0.1:1", True),
+        ("MT1:reach-v3", False),
+        ("online:mountain-car", False),
+        ("online:file.py:Class", False),
+        ("all.toml", True),
+        ("tasks.toml", True),
+        ("local.toml", False),
+    ],
+)
+def test_whether_facts_wait_for_another_programs_server_is_known_before(
+    tmp_path: Path, name: str, calls: bool
+) -> None:
+    """Also of benchmarks' files, of whose tasks one may be such a server's."""
+    server = "openenv:http://127.0.0.1:1"
+    for file, environments in (
+        ("all.toml", f'environment = "{server}"'),
+        (
+            "tasks.toml",
+            'environment = "mountain-car"\n[tasks.a]\n[tasks.b]\n' + f'environment = "{server}"',
+        ),
+        ("local.toml", 'environment = "mountain-car"'),
+    ):
+        (tmp_path / file).write_text(f'procedure = "online"\n{environments}\n')
+    settings = read_settings(benchmark=name, directory=str(tmp_path))
+    assert source_of(settings).calls_server is calls

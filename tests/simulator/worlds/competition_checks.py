@@ -146,7 +146,7 @@ def _check_end(outcome: Outcome, submission: Submission) -> None:
         "finished": manner not in ("raises", "hangs") or submission.id in outcome.replayed,
         "failed": was_hit or manner in ("raises", "hangs", "leaves"),
         "broken": manner == "wears" or submission.interrupted >= _MOST_TRIES,
-        "withdrawn": was_hit or outcome.had_pause,
+        "withdrawn": was_hit,
         "cancelled": submission.id in outcome.cancelled,
     }
     if not has_cause[submission.status]:
