@@ -22,7 +22,6 @@ from glue_server.environment.replaying import Replays
 from glue_server.processes import interrupts
 from glue_server.rpc import server_session, stream_port
 from glue_server.rpc.gateways import run_gateway
-from glue_server.rpc.gateways.agent_gateway import AgentGateway
 from glue_server.rpc.gateways.run_link import RunLink
 from glue_server.rpc.server_session import PeerSession
 from glue_server.rpc.stream_port import StreamPort
@@ -238,11 +237,6 @@ FAULTS: Mapping[str, Fault] = MappingProxyType(
             "competition",
             "submissions are entered by a clock that has jumped",
             _by_the_wall_clock,
-        ),
-        "blamed": Fault(
-            "competition",
-            "agents are given up that could not come back, as the server was stopped",
-            lambda: patch.object(AgentGateway, "_give_back", lambda *_: None),
         ),
     }
 )

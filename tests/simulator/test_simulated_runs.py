@@ -16,7 +16,7 @@ ENOUGH = 300  # seeds, within which a fault is found
 FAULTS = (
     *("split", "twice", "halves", "lost", "early", "unheard", "locked"),
     *("unwritten", "not replayed", "unsent", "other turn", "wall clock", "stays", "promised"),
-    *("free cells", "late quota", "forgotten", "entries' clock", "blamed"),
+    *("free cells", "late quota", "forgotten", "entries' clock"),
 )
 
 

@@ -1,4 +1,4 @@
-"""The queue: gives places to submissions whose agents are here, and takes down how they end."""
+"""The queue: gives places to submissions whose agents are here, and follows their processes."""
 
 from __future__ import annotations
 
@@ -6,22 +6,21 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection
-from dataclasses import asdict, replace
+from collections.abc import Callable
+from dataclasses import asdict
 from datetime import datetime, timedelta
-from typing import Any, TypeAlias, assert_never
+from typing import TypeAlias, assert_never
 
 from glue_server.processes.child import end_together
-from glue_server.processes.sandboxes.launch import Used
 from glue_server.rpc.gateways.agent_gateway import AgentGateway
 from reglue.errors import EnvironmentFault, StoreFailed, UsageError
-from reglue.retrying import Backoff
 from reglue_competition.runs import farewells
-from reglue_competition.runs.farewells import Farewells, farewell
+from reglue_competition.runs.endings import MOST_TRIES, Endings, log_about
+from reglue_competition.runs.farewells import Farewells
 from reglue_competition.runs.hosted import Hosted
 from reglue_competition.runs.metrics import Metrics
 from reglue_competition.runs.phase_calendar import Calendar
-from reglue_competition.runs.queue_states import Leaving, Paused, Playing
+from reglue_competition.runs.queue_states import Paused, Playing, States
 from reglue_competition.runs.store_entries import StoreEntries
 from reglue_competition.runs.submission import (
     Ended,
@@ -31,20 +30,16 @@ from reglue_competition.runs.submission import (
     RunEnded,
     SubmissionProcess,
 )
-from reglue_competition.store import FINAL, MOST_WAIT, UNFINISHED, Run, Status, Store, Submission
+from reglue_competition.store import MOST_WAIT, UNFINISHED, Run, Status, Store, Submission
 from reglue_competition.store.server_lock import ServerLock
 
 log = logging.getLogger("reglue")
 
-_MOST_TRIES = 3  # of processes that die, or whose machine fails them
-_PAUSES = Backoff(1.0, factor=5.0)  # before the next try
 _PROGRESS_S = 1.0  # between two times that progress is stored
 _CANCEL_S = 10.0  # how long one that is cancelled may take to end
 _ENGINE_S = 30.0  # before an image is tried again whose engine was away
-_LEAVE_S = 10.0  # how long a process that has ended may take to let its agent go
 
 _WAITING: tuple[Status, ...] = ("waiting",)
-_PLAYING: tuple[Status, ...] = ("playing",)
 
 _CANCELLED = "by the organiser"
 _OURS = "a failure of the server's own"
@@ -81,12 +76,21 @@ class Queue:
         self._metrics = metrics
         self._calendar = Calendar(store, hosted)
         self._news = threading.Event()  # a process has some; `wait` clears it
-        self._states: dict[str, Playing | Leaving | Paused] = {}  # by submission
+        self._states: States = {}
         self._images_from = 0.0  # before it the engine that runs images is away
         # Until then agents of the server before us look for it.
         window_s = hosted.reconnect_window_s + farewells.MARGIN_S
         self._awaited_until = time.monotonic() + window_s
         self._farewells = Farewells(store, gateway, entries, since=store.now(), window_s=window_s)
+        self._endings = Endings(
+            store,
+            hosted,
+            self._states,
+            gateway=gateway,
+            entries=entries,
+            metrics=metrics,
+            farewells=self._farewells,
+        )
 
     @property
     def is_idle(self) -> bool:
@@ -102,7 +106,7 @@ class Queue:
         # Before anything that needs the database: processes are heard, and ended, without it.
         for playing in self._playing():
             self._guarded(self._hear, playing)
-        self._guarded(self._end_leaving)
+        self._guarded(self._endings.end_leaving)
         try:
             self._lock.keep()
             for playing in self._playing():
@@ -181,7 +185,7 @@ class Queue:
             is_here = time.monotonic() >= self._images_from
         is_playing = submission.status == "playing"
         if not (is_here or self._may_wait(submission, now)):
-            self._withdraw(submission, _WAITED)
+            self._endings.withdraw(submission, _WAITED)
         elif self._entries.has_left(submission.id):
             self._give_up(submission)
         elif is_here and not is_playing:
@@ -220,18 +224,12 @@ class Queue:
         if submission.status == "playing":
             self._start(submission, lost=f"the agent did not come back within {window_s:g} s")
         elif submission.started_at is None:  # the organiser's replays wait for their agents
-            self._withdraw(submission, _WITHDRAWN)
+            self._endings.withdraw(submission, _WITHDRAWN)
 
     def _may_wait(self, submission: Submission, now: datetime) -> bool:
         """Whether it may wait for its agent: not for ever, or its phase cannot be revealed."""
         is_new = time.monotonic() <= self._awaited_until  # agents look for this server
         return is_new or self._calendar.may_wait(submission, now)
-
-    def _withdraw(self, submission: Submission, why: str) -> None:
-        held = self._settled(submission, "withdrawn", why, _WAITING)
-        if held.status in FINAL:
-            self._forget(held)
-            self._gateway.release(submission.id)  # an agent that has come back just now
 
     def _start(self, submission: Submission, *, lost: str = "", waits: bool = False) -> bool:
         """Give it a process, and its place. Returns whether it has one.
@@ -253,14 +251,14 @@ class Queue:
             raise
         # A file of the environment is gone, or a server that it calls, or memory.
         except (OSError, UsageError, EnvironmentFault) as error:
-            self._pause(submission.id, self._failed(submission, str(error)))
+            self._endings.try_later(submission, str(error))
             return False
         except Exception as error:
             log.exception(_OURS)
-            self._pause(submission.id, self._failed(submission, _of_ours(error)))
+            self._endings.try_later(submission, _of_ours(error))
             return False
         self._states[submission.id] = Playing(submission, process, is_alone=waits or bool(lost))
-        self._log(submission, "goes on" if submission.status == "playing" else "begins")
+        log_about(submission, "goes on" if submission.status == "playing" else "begins")
         return True
 
     def _hear(self, playing: Playing) -> None:
@@ -283,11 +281,11 @@ class Queue:
             raise
         except Exception as error:
             playing.failures += 1
-            if playing.failures < _MOST_TRIES:
+            if playing.failures < MOST_TRIES:
                 raise
             log.exception("our own failure, which came %d times", playing.failures)
             playing.process.cancel(_OURS)
-            self._conclude_playing(playing, "broken", _of_ours(error))
+            self._endings.conclude_playing(playing, "broken", _of_ours(error))
 
     def _follow(self, playing: Playing) -> None:
         """Take down what its process said; one that is not stored is stored the next time."""
@@ -332,143 +330,33 @@ class Queue:
     def _ended(self, playing: Playing, ended: Ended) -> None:
         submission = playing.submission
         if ended.again:
-            not_before = self._failed(submission, ended.detail, ended.used)
-            self._let_go(playing, not_before=not_before)
+            not_before = self._endings.failed(submission, ended.detail, ended.used)
+            self._endings.let_go(playing, not_before=not_before)
             return
         if ended.status == "waiting" and submission.image is not None:
             self._images_from = time.monotonic() + _ENGINE_S
-            self._log(submission, ended.detail, logging.ERROR)
+            log_about(submission, ended.detail, logging.ERROR)
             if submission.status == "playing":  # it keeps its place
-                self._let_go(playing, not_before=self._images_from)
+                self._endings.let_go(playing, not_before=self._images_from)
                 return
-        self._conclude_playing(playing, ended.status, ended.detail, ended.used)
-
-    def _conclude_playing(
-        self, playing: Playing, status: Status, why: str, used: Used | None = None
-    ) -> None:
-        """Store how it ended, or that it goes on later, and let its process go."""
-        submission = playing.submission
-        if joins_anew := status in FINAL and self._gateway.joins_anew(submission.id):
-            self._expect(submission)
-        held = self._settled(submission, status, why, _PLAYING, used)
-        if held.status not in FINAL:
-            self._entries.drop_farewell(submission.id)
-            self._let_go(playing)
-            return
-        if joins_anew:
-            self._farewells.add(held)
-            words = self._conclude(held)
-        else:
-            words = self._forget(held)
-        self._let_go(playing, words, has_failed=held.status == "failed")
-
-    def _settled(
-        self,
-        submission: Submission,
-        status: Status,
-        why: str,
-        from_: Collection[Status],
-        used: Used | None = None,
-    ) -> Submission:
-        """Store how it ended; returns the stored submission, to which messages refer."""
-        if self._store.set_status(submission.id, status, why, from_, used=used):
-            return replace(submission, status=status, detail=why)
-        held = self._store.submission(submission.id)
-        # It may be so by a try before this one, whose answer was lost.
-        if held.status != status:
-            message = f"is {held.status} in the database, where it would be {status}"
-            self._log(submission, message, logging.ERROR)
-        return held
-
-    def _let_go(self, playing: Playing, farewell: str = "", **more: Any) -> None:
-        """End its process, with a farewell unless its agent has another or waits for one.
-
-        `more`: see Leaving.
-        """
-        state = Leaving(playing.process, farewell, **more)
-        state.process.let_go("" if state.has_failed else farewell)
-        self._states[playing.submission.id] = state
-
-    def _end_leaving(self) -> None:
-        for submission, state in [*self._states.items()]:
-            if not isinstance(state, Leaving):
-                continue
-            is_late = time.monotonic() > state.since + _LEAVE_S
-            if not is_late and state.process.is_alive():
-                continue
-            state.process.end(0.0)
-            self._pause(submission, state.not_before)
-            if state.farewell:  # also to an agent that comes back just now
-                self._gateway.end(submission, state.farewell, has_failed=state.has_failed)
+        self._endings.conclude_playing(playing, ended.status, ended.detail, ended.used)
 
     def _died(self, playing: Playing) -> None:
         """Handle a process that ended without a message."""
         submission = playing.submission
         if playing.cancelled_at is None:
-            self._let_go(playing, not_before=self._failed(submission, "its process died"))
+            not_before = self._endings.failed(submission, "its process died")
+            self._endings.let_go(playing, not_before=not_before)
             return
-        self._conclude_playing(playing, "cancelled", _CANCELLED)
-
-    def _pause(self, submission: str, not_before: float) -> None:
-        """Note when the next try of one without a process begins, if there is one."""
-        self._states.pop(submission, None)
-        if not_before:
-            self._states[submission] = Paused(not_before)
-
-    def _failed(self, submission: Submission, why: str, used: Used | None = None) -> float:
-        """Returns when the next try begins; 0.0 after too many, and then its agent hears so."""
-        self._metrics.restarts.inc()
-        tries = self._store.interrupt(submission.id, why, used)
-        if tries >= _MOST_TRIES:
-            self._end(submission, "broken", why)
-            return 0.0
-        self._log(submission, f"was interrupted, and goes on: {why}", logging.WARNING)
-        return time.monotonic() + _PAUSES.after(tries)
-
-    def _end(self, submission: Submission, status: Status, why: str) -> None:
-        """End one that has no process, and tell its agent."""
-        ended = replace(submission, status=status, detail=why)
-        self._expect(ended)
-        if self._settled(submission, status, why, UNFINISHED).status != status:
-            self._entries.forget(submission.id)
-            return
-        self._conclude(ended)
-        self._farewells.add(ended)
-        self._farewells.send()
-
-    def _expect(self, submission: Submission) -> None:
-        """Let its agent join again for its farewell, as its run has died.
-
-        Before the end is stored: else the agent would enter another submission.
-        """
-        self._entries.expect([submission], time.monotonic() + self._hosted.reconnect_window_s)
+        self._endings.conclude_playing(playing, "cancelled", _CANCELLED)
 
     def _cancel(self, submission: Submission) -> None:
         playing = self._states.get(submission.id)
         if not isinstance(playing, Playing):
-            self._end(submission, "cancelled", _CANCELLED)
+            self._endings.end(submission, "cancelled", _CANCELLED)
         elif playing.cancelled_at is None:
             playing.cancelled_at = time.monotonic()
             playing.process.cancel(_CANCELLED)
-
-    def _forget(self, ended: Submission) -> str:
-        """It has ended, and its agent enters anew; returns the words for the agent."""
-        self._entries.forget(ended.id)
-        return self._conclude(ended)
-
-    def _conclude(self, ended: Submission) -> str:
-        match self._states.get(ended.id):  # no try comes after this
-            case Paused():
-                del self._states[ended.id]
-            case Leaving() as leaving:
-                leaving.not_before = 0.0
-        self._metrics.ended.labels(ended.status).inc()
-        self._log(ended, f"is {ended.status}{': ' if ended.detail else ''}{ended.detail}")
-        return farewell(ended.status, ended.detail)
-
-    def _log(self, submission: Submission, message: str, level: int = logging.INFO) -> None:
-        about = {"team": submission.team, "submission": submission.id}
-        log.log(level, "submission %r %s", submission.name, message, extra=about)
 
 
 def _of_ours(error: Exception) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from reglue_competition.runs.submission import News, Progress, SubmissionProcess
 from reglue_competition.store import Submission
@@ -42,3 +43,7 @@ class Paused:
     """A submission of which a try has failed."""
 
     not_before: float  # when the next one begins
+
+
+States: TypeAlias = dict[str, Playing | Leaving | Paused]
+"""By submission; one that waits for its agent or its turn has none."""

@@ -20,7 +20,7 @@ from reglue.errors import EntryRefused, RunBusy
 from reglue.retrying import Backoff
 from reglue_competition.definition import FILE
 from reglue_competition.page.site import Site
-from reglue_competition.runs import page_process, queue
+from reglue_competition.runs import endings, page_process
 from reglue_competition.runs.page_process import PageProcess
 from reglue_competition.runs.submission import run_folder
 from reglue_competition.store import Store, Submission
@@ -163,7 +163,7 @@ def test_a_full_disk_breaks_a_submission_and_its_replay_finishes_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each of its files may have so many bytes: the third try gives up."""
-    monkeypatch.setattr(queue, "_PAUSES", Backoff(0.1))
+    monkeypatch.setattr(endings, "_PAUSES", Backoff(0.1))
     before = child_processes()
     with hosting(tmp_path, LONG) as server:
         where = server.team("ours")

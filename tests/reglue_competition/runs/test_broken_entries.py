@@ -9,7 +9,7 @@ import pytest
 
 from reglue.errors import EntryRefused, Refused
 from reglue.retrying import Backoff
-from reglue_competition.runs import queue
+from reglue_competition.runs import endings
 from reglue_competition.store import Submission
 from tests.cheats.cheat_world import Breakable, Player
 from tests.reglue_competition.competitions import phase
@@ -57,7 +57,7 @@ def test_a_team_that_breaks_its_submissions_sees_no_cell_twice(tmp_path: Path) -
 def test_the_count_of_failed_processes_outlives_the_server(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queue, "_PAUSES", Backoff(1e-6, factor=1e12))
+    monkeypatch.setattr(endings, "_PAUSES", Backoff(1e-6, factor=1e12))
     with hosting(tmp_path) as server:
         server.team("ours")
         entered = server.enter("ours")

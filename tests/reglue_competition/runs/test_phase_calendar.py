@@ -10,7 +10,7 @@ import pytest
 from reglue.errors import Refused
 from reglue_competition.competition_folder import note_admission
 from reglue_competition.runs import phase_calendar
-from reglue_competition.store import MOST_WAIT
+from reglue_competition.store import MOST_WAIT, Event
 from tests.error_facts import raises
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_competition.competitions import (
@@ -62,11 +62,15 @@ def test_a_phase_is_opened_before_its_date_where_the_organiser_asks(tmp_path: Pa
 def test_a_phase_that_cannot_be_played_is_not_opened(tmp_path: Path, name: str, why: str) -> None:
     missing = {"benchmark": name}
     with hosting(tmp_path, phase(benchmarks=[missing])) as server:
+
+        def refusals() -> list[Event]:
+            return list(server.store.events_of("phase not opened", phase="public"))
+
+        server.runs_until(lambda: bool(refusals()), "it is noted")
         server.queue.tick()
         server.queue.tick()
         assert server.store.phases()[0].state == "planned"
-        events = server.store.events(limit=1000)
-        (told,) = [each for each in events if each.kind == "phase not opened"]
+        (told,) = refusals()
         assert why in told.detail["why"]
 
 

@@ -18,7 +18,7 @@ from glue_server.rpc.handlers import Caller
 from reglue.errors import EnvironmentFault, Refused
 from reglue.retrying import Backoff
 from reglue_bench.results.scoring import read_run
-from reglue_competition.runs import farewells, queue
+from reglue_competition.runs import endings, farewells
 from reglue_competition.runs.hosted import Hosted
 from reglue_competition.runs.submission import TO_SUBMISSION, SubmissionSettings, run_folder
 from reglue_competition.store.records import Status, Submission
@@ -295,7 +295,7 @@ def test_the_news_of_a_submission_end_the_wait_for_the_next_look(tmp_path: Path)
 def test_what_never_plays_breaks_after_three_tries(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queue, "_PAUSES", Backoff(0.1))
+    monkeypatch.setattr(endings, "_PAUSES", Backoff(0.1))
     with hosting(tmp_path) as server, joined(server.team("ours"), Seeded()) as agent:
         server.runs_until(lambda: server.store.submissions() != [], "it is entered")
         server.take_folder("ours")
@@ -316,7 +316,7 @@ def test_one_whose_process_cannot_be_told_what_to_play_keeps_no_other_waiting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, detail: str
 ) -> None:
     """A mistake in our code, or in an environment, ends that submission alone."""
-    monkeypatch.setattr(queue, "_PAUSES", Backoff(0.1))
+    monkeypatch.setattr(endings, "_PAUSES", Backoff(0.1))
     settings_of = Hosted.settings_of
 
     def fail(hosted: Hosted, submission: Submission, **options: Any) -> SubmissionSettings:
@@ -338,7 +338,7 @@ def test_an_agent_that_joins_as_its_submission_breaks_enters_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One whose run died joins again, at whatever moment: it hears that the submission broke."""
-    monkeypatch.setattr(queue, "_PAUSES", Backoff(0.0))
+    monkeypatch.setattr(endings, "_PAUSES", Backoff(0.0))
     play = {"reconnect_window_s": PATIENCE_S}
     with hosting(tmp_path, play=play) as server, ExitStack() as agents:
         where, came = server.team("ours"), threading.Event()
@@ -421,7 +421,7 @@ def test_an_agent_that_was_away_when_its_submission_broke_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It enters no other submission, as it was not told that this one is over."""
-    monkeypatch.setattr(queue, "_PAUSES", Backoff(0.1))
+    monkeypatch.setattr(endings, "_PAUSES", Backoff(0.1))
     with hosting(tmp_path) as server:
         ours = server.team("ours")
         with joined_process(ours, "Seeded") as agent:
