@@ -59,6 +59,8 @@ def substitute() -> None:
         importlib.import_module(name)
     threading: Any = sys.modules["threading"]
     threading.main_thread = virtual_threads.main_thread
+    # Executors have sets of threads, whose order would be that of addresses.
+    threading.Thread.__hash__ = lambda thread: hash(thread._name)
     virtual_grpc = importlib.import_module("tests.simulator.virtual_grpc")
     sys.modules["grpc"] = virtual_grpc.grpc_module()
     children: Any = importlib.import_module("glue_server.processes.children")
