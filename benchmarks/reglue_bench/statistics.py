@@ -68,14 +68,15 @@ def wilson(successes: float, goals: float) -> Interval:
     """Wilson's score interval (Wilson 1927, JASA 22:209; Brown, Cai & DasGupta 2001).
 
     `successes` may be a fraction: a goal won in 2 of 3 episodes adds 2/3. A mean of
-    values in [0, 1] varies no more than a coin of the same mean, so that is safe.
+    values in [0, 1] varies no more than a coin of the same mean, so that is safe. The interval
+    contains the rate, also at 0 and 1, where rounding would leave it out.
     """
     # Five lines rather than statsmodels' function: importing that takes a second of each
     # evaluation. A test compares the two.
     rate, share = successes / goals, Z95**2 / goals
     middle = (rate + share / 2) / (1 + share)
     reach = Z95 * math.sqrt((rate * (1 - rate) + share / 4) / goals) / (1 + share)
-    return max(0.0, middle - reach), min(1.0, middle + reach)
+    return min(rate, max(0.0, middle - reach)), max(rate, min(1.0, middle + reach))
 
 
 def over_tasks(successes: Sequence[float], goals: Sequence[int]) -> Interval:

@@ -32,6 +32,13 @@ def test_wilson_takes_a_goal_won_in_two_of_three_episodes() -> None:
     assert wilson(1, 3)[0] < wilson(1 + 2 / 3, 3)[0] < wilson(2, 3)[0]
 
 
+@pytest.mark.parametrize("goals", range(1, 60))
+def test_wilson_ends_at_a_rate_of_zero_or_one(goals: int) -> None:
+    """A plot takes the distances of both ends from the rate, and refuses a negative one."""
+    assert wilson(0, goals)[0] == 0
+    assert wilson(goals, goals)[1] == 1
+
+
 def test_over_one_task_it_is_that_tasks_wilson_interval() -> None:
     assert over_tasks([49], [50]) == pytest.approx(wilson(49, 50))
 
