@@ -121,12 +121,18 @@ def milliseconds(seconds: float) -> str:
     return f"{1000 * seconds:.0f} ms" if seconds >= 0.01 else f"{1000 * seconds:.2g} ms"
 
 
-def time_left(passed_s: float, played: int, left: int) -> str:
-    """`1 min 15 s left`; empty while too little was played to tell, and at the end."""
+def time_left(passed_s: float, played: int, left: int, *, most_s: float = math.inf) -> str:
+    """`1 min 15 s left`; empty while too little was played to tell, and at the end.
+
+    `most_s` is what the steps that are left take at most, if that is known.
+    """
     rough = played < _LEAST_SHARE * (played + left)
-    if not left or played < _LEAST or (rough and passed_s < _ROUGH_FROM_S):
+    if not left or (rough and passed_s < _ROUGH_FROM_S):
         return ""
-    return f"{'about ' * rough}{span(passed_s / played * left)} left"
+    likely_s = passed_s / played * left if played >= _LEAST else math.inf
+    if most_s < likely_s:
+        return f"at most {span(most_s)} left"
+    return f"{'about ' * rough}{span(likely_s)} left" if math.isfinite(likely_s) else ""
 
 
 def number(value: float) -> str:

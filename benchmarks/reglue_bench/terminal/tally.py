@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
@@ -71,13 +72,18 @@ class Tally(ABC):
         steps = self._begun.executed()
         rate = steps / passed_s if passed_s > 0 else 0.0
         parts = [*parts, f"{rate:,.0f} steps/s"]
-        if left := time_left(passed_s, played, self.total - self.done):
+        most_s = self._most_steps() / rate if rate else math.inf
+        if left := time_left(passed_s, played, self.total - self.done, most_s=most_s):
             parts.append(left)
         if self._faults:
             parts.append(f"{self._faults} fault{'s' * (self._faults > 1)}")
         if waited := self._waited(steps):
             parts.append(waited)
         return ", ".join(parts)
+
+    def _most_steps(self) -> float:
+        """The most steps that are left to play, infinite if nothing limits them."""
+        return math.inf
 
     def _waited(self, steps: int) -> str:
         """A warning if no step was taken for long, with the time limits; else empty."""
@@ -110,6 +116,9 @@ class JudgedTally(Tally):
         # For each reported episode: whether it succeeded, or True if success is never reported. A
         # process that dies loses some, which are played again.
         self._counted: dict[tuple[int, int], bool] = {}
+        limits = plan.parameters.get("horizon"), procedure.steps_left(0, 0)
+        self._longest = min(float(limit or math.inf) for limit in limits)  # steps of an episode
+        self._ended = 0  # steps of the episodes that were reported
         self._successes: Counter[str] = Counter()  # judged episodes, by task
 
     @property
@@ -121,6 +130,7 @@ class JudgedTally(Tally):
         self._faults += outcome.status != "ok"
         counts = phase == "evaluate" and (outcome.success or self._begun.plan.is_by_return)
         place = (outcome.order.unit, outcome.order.k)
+        self._ended += outcome.steps
         self._successes[outcome.order.cell.task] += counts - self._counted.get(place, False)
         self._counted[place] = counts
 
@@ -131,6 +141,10 @@ class JudgedTally(Tally):
             of = "that were left" if self._before else "planned"
             parts.append(f"{self._successes.total()} succeeded of {self._planned.total()} {of}")
         return self._line(parts, played=len(self._counted))
+
+    def _most_steps(self) -> float:
+        in_play = max(self._begun.executed() - self._ended, 0)
+        return max((self.total - self.done) * self._longest - in_play, 0)
 
     def details(self) -> RenderableType:
         """Successes of each task (or episodes, see above) of all that are planned."""

@@ -104,6 +104,27 @@ def test_time_left_is_not_told_from_a_few_episodes() -> None:
     assert time_left(20, 3, 4997) == "about 9 h 15 min left"  # after a while, roughly
 
 
+def test_time_left_is_at_most_what_the_steps_that_are_left_take() -> None:
+    assert time_left(20, 3, 497, most_s=95) == "at most 1 min 35 s left"
+    assert time_left(20, 0, 500, most_s=95) == "at most 1 min 35 s left"
+    assert time_left(10, 0, 500, most_s=95) == ""  # the speed is not known yet
+    assert time_left(10, 25, 475, most_s=300) == "3 min 10 s left"
+
+
+def test_where_all_episodes_are_in_play_at_once_their_horizon_limits_the_time_left() -> None:
+    """The first to succeed say nothing about when the others end."""
+    clock, plan = Clock(), corridor_plan()
+    plan = replace(plan, parameters={**plan.parameters, "horizon": 100})
+    begun = RunStarted(plan, left=range(6), executed=lambda: 210)
+    tally = tally_of(procedure_of(plan), begun, clock)
+    clock.now += 30
+    for unit in range(3):
+        order = Order(unit, 0, Cell("a", 0, 0, 0, Phase.EVALUATE), 0)
+        tally.take(Outcome(order, "ok", success=True, steps=10), "evaluate")
+    # 3 episodes of 100 steps are left, of which 180 were played, at 7 steps a second.
+    assert tally.line().endswith("7 steps/s, at most 17 s left")
+
+
 def test_lines_go_on_during_a_long_episode_and_name_its_limit() -> None:
     text = io.StringIO()
     lines = Lines(Console(file=text, width=200), every_s=0.001)
