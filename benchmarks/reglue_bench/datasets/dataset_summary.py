@@ -58,6 +58,7 @@ def source_of(path: Path) -> Source:
 
 def summarized(path: Path) -> Summary:
     """Read all of a dataset once. Raises what `source_of` does."""
+    check_extra()
     from minari.serialization import deserialize_space
 
     with source_of(path) as source:

@@ -204,6 +204,10 @@ class Result(BaseModel):
                 return frame_with_intervals(CurvePoint, self.curves)
         raise BadArgument(got=brief(table), wanted="'scores', 'curves' or 'units'")
 
+    def __repr__(self) -> str:
+        """The headline, as a Python or IPython prompt shows it."""
+        return f"<Result: {str(self).splitlines()[0]}>"
+
     def _repr_html_(self) -> str:
         """HTML that a notebook shows."""
         return notebook_table(str(self), self.scores)

@@ -7,6 +7,7 @@ import os
 import resource
 import shutil
 import sqlite3
+import sys
 import zlib
 from contextlib import closing
 from dataclasses import replace
@@ -22,7 +23,7 @@ from minari.serialization import deserialize_space
 
 from env_adapters import SuiteName
 from glue_server.episodes import observed
-from reglue.errors import RunDamaged, StorageFailed, UsageError
+from reglue.errors import MissingExtra, RunDamaged, StorageFailed, UsageError
 from reglue.spec import Box, Discrete, MultiBinary, MultiDiscrete, TensorSpec
 from reglue_bench.datasets.dataset_summary import source_of, summarized
 from reglue_bench.datasets.folder import write_dataset
@@ -48,6 +49,13 @@ def test_what_is_exported_again_has_the_same_arrays(run: Path, tmp_path: Path) -
             write_dataset(source, tmp_path / str(number))
         assert arrays(tmp_path / str(number)) == arrays(dataset_of(run))
         assert organiser(tmp_path / str(number)) == organiser(dataset_of(run))
+
+
+def test_without_minari_the_extra_is_named(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "minari", None)
+    monkeypatch.setitem(sys.modules, "minari.serialization", None)
+    with raises(MissingExtra, "pip install 'reglue[datasets]'", name="the package minari"):
+        summarized(run)
 
 
 def test_minari_finds_it_by_name_and_adds_episodes(

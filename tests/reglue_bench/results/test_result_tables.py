@@ -74,6 +74,11 @@ def test_without_pandas_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> N
         make_result().to_pandas()
 
 
+@pytest.mark.parametrize("result", [make_result(), learned()])
+def test_a_prompt_shows_the_headline_alone(result: Result) -> None:
+    assert repr(result) == f"<Result: {str(result).splitlines()[0]}>"
+
+
 @pytest.mark.parametrize("result", [make_result(Play(label="<script>")), learned()])
 def test_a_notebook_shows_every_score(result: Result) -> None:
     html = result._repr_html_()
