@@ -159,7 +159,9 @@ def _of_words(error: Any) -> UsageError | None:
             way = f"did you mean {near}?" if near else f"see `{error.ctx.command_path} --help`"
             return UsageError(f"there is no option {error.option_name}; {way}")
         case "MissingParameter":
-            return UsageError(f"{_label(error.param)} is missing: {error.param.help}")
+            _, _, known = " ".join(error.format_message().split()).partition("Choose from: ")
+            wanted = f"{error.param.help}, one of {known}" if known else error.param.help
+            return UsageError(f"{_label(error.param)} is missing: {wanted}")
         case "BadParameter":
             got, _, wanted = message.partition(" is not one of ")
             facts = {"got": got, "wanted": f"one of {wanted}"} if wanted else {}

@@ -40,6 +40,11 @@ ABOUT = {
     "report": "draw report.html of one run, or compare several",
 }
 
+EXAMPLES = """examples:
+  reglue bench MT10 --agent random --out runs/mine     play a benchmark
+  reglue bench evaluate:gymnasium:CartPole-v1 --agent my_agent.py:MyAgent
+  reglue report runs/mine                              draw its scores"""
+
 _OPTIONS = ("-h", "--help", "--version")
 
 COMPLETE = "_REGLUE_COMPLETE"
@@ -82,7 +87,8 @@ def _parser(commands: dict[str, EntryPoint]) -> Parser:
     parser = Parser(
         prog="reglue",
         description="Connects agents, environments and benchmarks, and scores the agents.",
-        epilog=f"commands:\n{listing}\n\n`reglue COMMAND --help` shows its options.\n\n"
+        epilog=f"commands:\n{listing}\n\n{EXAMPLES}\n\n`reglue COMMAND --help` shows more of it, "
+        "with examples.\n\n"
         "exit codes: 0 success; 1 a run, a peer or a check failed; 2 wrong usage; 130 interrupted",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -26,6 +26,10 @@ def cache(
     processor, are not used. REGLUE_CACHE_DIR names another folder; if it is empty, nothing is
     cached.
 
+    reglue cache
+
+    reglue cache clear
+
     Exit codes: 0 done; 2 wrong usage; 130 interrupted.
     """
     with loading():

@@ -149,6 +149,8 @@ def replay(
 main = Commands(
     "dataset",
     "Show, export and replay what `reglue bench --record` recorded.\n\n"
+    "reglue bench MT1:reach-v3 --agent random --record --out runs/mine\n\n"
+    "reglue dataset info runs/mine\n\n"
     "Exit codes: 0 success; 1 damage, a full disk, or a replay that differs; 2 wrong usage; "
     "130 interrupted.",
     [info, export, replay],

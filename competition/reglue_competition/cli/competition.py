@@ -30,7 +30,11 @@ main = Commands(
     "competition",
     "Host a competition: hidden tasks, many teams, scores that nobody can dispute.\n\n"
     "A competition is one folder, which `init` makes. All commands work while its server runs, "
-    "and without it.\n\n"
+    "and without it. One after another, from the folder to its first team:\n\n"
+    "reglue competition init my-comp --title 'My competition' --address 127.0.0.1:4096\n\n"
+    "reglue competition check my-comp --draw\n\n"
+    "reglue competition team add my-comp 'Team A'\n\n"
+    "reglue competition serve my-comp\n\n"
     "Exit codes: 0 success; 1 the database is away, or a disk full; 2 wrong usage; "
     "130 interrupted.",
     [

@@ -119,7 +119,8 @@ def check(
         benchmarks = competition.benchmarks(phase.name) if draw else []
         for each in benchmarks:
             units = sum(each.plan.variants.values())
-            say(f"  {each.entry.benchmark}: {len(each.plan.variants)} tasks, {units} goals")
+            counts = f"{plural(len(each.plan.variants), 'task')}, {plural(units, 'goal')}"
+            say(f"  {each.entry.benchmark}: {counts}")
         if benchmarks:
             hours = sum(each.place_s for each in benchmarks) / 3600
             is_long = hours > _LONG_H

@@ -238,6 +238,7 @@ def forget(
 team = Commands(
     "team",
     "Add, list, retire and forget teams.\n\n"
+    'reglue competition team add my-comp "Team A"\n\n'
     "Exit codes: 0 success; 1 the database is away; 2 wrong usage; 130 interrupted.",
     [add, import_, list_, remove, forget],
 )

@@ -133,6 +133,7 @@ def revoke(
 token = Commands(
     "token",
     "Make, list and revoke tokens.\n\n"
+    'reglue competition token new my-comp "Team A"\n\n'
     "Exit codes: 0 success; 1 the database is away; 2 wrong usage; 130 interrupted.",
     [new, list_, revoke],
 )

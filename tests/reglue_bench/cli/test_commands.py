@@ -12,9 +12,11 @@ import sys
 from importlib.metadata import entry_points
 from pathlib import Path
 from subprocess import CompletedProcess
+from typing import Any
 
 import pytest
 
+from glue_server.commands.command import Command
 from reglue_bench.cli.shared_flags import new_folder
 from reglue_bench.results.result import read_result
 from reglue_bench.results.scores import PerformanceScore
@@ -270,6 +272,36 @@ def test_help_shows_ten_flags_that_most_people_need_first(say: Say) -> None:
 @pytest.mark.parametrize("command", [each.name for each in entry_points(group="reglue.commands")])
 def test_every_command_says_its_exit_codes(say: Say, command: str) -> None:
     assert re.search(r"exit codes: ?0", " ".join(say(command, "--help").stdout.split()), re.I)
+
+
+def test_the_help_of_every_command_and_of_every_group_has_an_example(say: Say) -> None:
+    helps = {"reglue": say("--help").stdout}
+    for point in entry_points(group="reglue.commands"):
+        command = point.load()
+        if isinstance(command, Command):
+            helps |= helps_of(f"reglue {point.name}", command.click)
+        else:
+            helps[f"reglue {point.name}"] = say(point.name, "--help").stdout.partition("\n\n")[2]
+    assert [words for words, text in helps.items() if not re.search(rf"\b{words}\b", text)] == []
+    assert len(helps) > 60
+
+
+def helps_of(words: str, command: Any) -> dict[str, str]:
+    """What Typer shows of a command and of those below it."""
+    below = getattr(command, "commands", {})
+    helps = [helps_of(f"{words} {name}", each) for name, each in below.items()]
+    return {words: command.help} | {name: text for each in helps for name, text in each.items()}
+
+
+@pytest.mark.parametrize(
+    ("words", "known"),
+    [(["kit"], "c, cpp, julia, python, typescript"), (["conformance"], "agent, environment")],
+)
+def test_a_missing_word_names_what_is_known(say: Say, words: list[str], known: str) -> None:
+    done = say(*words)
+    assert done.returncode == 2
+    assert known in done.stderr
+    assert len(done.stderr.splitlines()) == 1
 
 
 def test_try_is_interrupted_and_says_nothing_of_the_agent(

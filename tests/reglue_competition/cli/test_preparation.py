@@ -56,7 +56,7 @@ def test_what_is_played_may_be_drawn_before(folder: Path, say: Say) -> None:
     file.write_text(file.read_text().partition('[[phases]]\nname = "public"')[0])
     done = say("competition", "check", str(folder), "--draw")
     assert done.returncode == 0, done.stderr
-    assert "evaluate:mountain-car: 1 tasks, 1 goals" in done.stdout
+    assert "evaluate:mountain-car: 1 task, 1 goal" in done.stdout
 
 
 def test_tasks_are_admitted_before_anybody_plays_them(folder: Path, say: Say) -> None:

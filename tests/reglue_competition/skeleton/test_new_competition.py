@@ -57,7 +57,7 @@ def test_hidden_tasks_are_played_where_their_package_is_installed(tmp_path: Path
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "multi-task:my-comp:20: 1 tasks, 20 goals" in done.stdout
+    assert "multi-task:my-comp:20: 1 task, 20 goals" in done.stdout
 
 
 def test_treasures_follow_from_the_key_alone() -> None:

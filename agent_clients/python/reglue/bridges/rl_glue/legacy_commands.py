@@ -3,6 +3,11 @@
 The bridge acts as RL-Glue's hub: it listens where the program connects, by default at
 127.0.0.1:4096. If a Reglue glue on this host uses that port, give the bridge another by --port, and
 set RLGLUE_PORT to it for the program; with --cmd the bridge does both.
+
+reglue bench evaluate:mountain-car --agent-cmd "reglue bridge rl-glue agent --cmd ./my_agent"
+
+Exit codes: 0 the session ended; 1 the program or the glue failed or left; 2 wrong usage; 130
+interrupted.
 """
 
 from __future__ import annotations
@@ -75,7 +80,16 @@ def agent(
     join_timeout: _JoinTimeout = 600.0,
     name: _Name = None,
 ) -> None:
-    """Play a legacy agent at a glue or benchmark."""
+    """Play a legacy agent at a glue or benchmark.
+
+    A benchmark starts the bridge, and the bridge the agent, once for each slot:
+
+    reglue bench evaluate:mountain-car --agent-cmd "reglue bridge rl-glue agent --cmd ./my_agent"
+
+    An agent that you start yourself, in a debugger or on another host, at a glue that runs:
+
+    reglue bridge rl-glue agent --to 'reglue://…' --port 4097
+    """
     place = _place(cmd, host, port, timeout, join_timeout)
     _play("agent", {**place, "freeze_message": freeze_message}, to, token, name)
 
@@ -91,7 +105,12 @@ def environment(
     join_timeout: _JoinTimeout = 600.0,
     name: _Name = None,
 ) -> None:
-    """Play a legacy environment at a glue or benchmark."""
+    """Play a legacy environment at a glue or benchmark.
+
+    reglue bench evaluate:wait --agent random    # prints the address and the token
+
+    reglue bridge rl-glue environment --to HOST:PORT --token TOKEN --cmd ./my_environment
+    """
     _play("environment", _place(cmd, host, port, timeout, join_timeout), to, token, name)
 
 
@@ -109,7 +128,10 @@ def experiment(
     join_timeout: _JoinTimeout = 600.0,
     name: _Name = None,
 ) -> None:
-    """Carry out a legacy experiment program at a glue, as one with `reglue.Experiment`."""
+    """Carry out a legacy experiment program at a glue, as one with `reglue.Experiment`.
+
+    reglue bridge rl-glue experiment --to 'reglue://…' --cmd ./my_experiment
+    """
     from reglue import Experiment
     from reglue.bridges.rl_glue.legacy_experiment import answer_routines
     from reglue.bridges.rl_glue.legacy_program import Kind, Place
