@@ -68,7 +68,8 @@ def report(
     reglue report runs/a runs/b --figures figures
 
     `--json` prints the runs, each with its `result` as in result.json, and `comparisons`: the
-    difference of each two runs, with its interval and p-value.
+    difference of each two runs, with its interval and p-value. `over_training_seeds` has both of
+    agents with several training seeds.
 
     Exit codes: 0 the page is written; 1 it could not be; 2 wrong usage; 130 interrupted.
     """

@@ -45,6 +45,8 @@ class PlottedAgent:
 class Seeds:
     """Agents with several training seeds, compared."""
 
+    agents: Mapping[str, TrainingSeeds]  # by name
+    differences: Pairs  # by their places in `agents`
     table: Table  # a row for each agent
     verdict: str  # which agent has the best score, and whether significantly; may be empty
     pairs: Table | None  # a row for each pair of agents
@@ -257,6 +259,8 @@ def agents_over_seeds(runs: Sequence[NamedRun]) -> Seeds | None:
     of_agents = [shades[id(group[0])] for group in groups.values()]
     means = {place: each.mean for place, each in enumerate(agents.values())}
     return Seeds(
+        agents=agents,
+        differences=pairs,
         table=_seed_table(agents, of, of_agents),
         verdict=verdict(list(agents), means, pairs, of),
         pairs=pair_table(list(agents), pairs, of) if pairs else None,

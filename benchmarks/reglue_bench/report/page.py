@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -18,7 +19,7 @@ from pydantic_core import to_json
 from reglue.errors import UsageError
 from reglue_bench import formatting
 from reglue_bench.measures.seed_statistics import BOOTSTRAP_SEED
-from reglue_bench.plots.compared import score_and_interval
+from reglue_bench.plots.compared import Pairs, Seeds, score_and_interval
 from reglue_bench.plots.figures import Plot
 from reglue_bench.plots.matplotlib_figures import PAGE, PHONE, svg
 from reglue_bench.procedures import PROCEDURES
@@ -62,16 +63,33 @@ class Page:
         """The page's contents as JSON: the runs, the verdict, and the difference of each two."""
         comparison = self.comparison
         runs = zip(self.names, map(str, folders), results, strict=True)
-        differences = comparison.differences.items() if comparison else []
         document = {
             "runs": [{"name": n, "folder": folder, "result": each} for n, folder, each in runs],
             "verdict": comparison.verdict if comparison else "",
-            "comparisons": [
-                {"run": self.names[later], "reference": self.names[earlier], **asdict(each)}
-                for (later, earlier), each in differences
-            ],
+            "comparisons": _pairs("run", self.names, comparison.differences) if comparison else [],
+            "over_training_seeds": comparison and comparison.seeds and _seeds(comparison.seeds),
         }
         return to_json(document, by_alias=True, inf_nan_mode="null").decode()
+
+
+def _pairs(entrant: str, names: Sequence[str], differences: Pairs) -> list[dict[str, Any]]:
+    return [
+        {entrant: names[later], "reference": names[earlier], **asdict(each)}
+        for (later, earlier), each in differences.items()
+    ]
+
+
+def _seeds(seeds: Seeds) -> dict[str, Any]:
+    """Agents over their training seeds, without the arrays of their profiles."""
+    told = ("seeds", "mean", "mean_interval95", "iqm", "iqm_interval95")
+    return {
+        "verdict": seeds.verdict,
+        "agents": [
+            {"agent": name} | {field: getattr(each, field) for field in told}
+            for name, each in seeds.agents.items()
+        ],
+        "comparisons": _pairs("agent", list(seeds.agents), seeds.differences),
+    }
 
 
 def names(results: Sequence[Result], folders: Sequence[Path]) -> list[str]:

@@ -42,7 +42,8 @@ MOST_TEAMS = 10_000  # of a competition
 def _exact(time: object, info: ValidationInfo) -> object:
     """Refuse what TOML has besides: dates that are not the same moment everywhere."""
     if info.mode == "python" and not (isinstance(time, datetime) and time.tzinfo):
-        raise ValueError(f"got {time}, wanted a time with an offset, such as 2026-12-31T18:00:00Z")
+        got = repr(time) if isinstance(time, str) else time
+        raise ValueError(f"got {got}, wanted a time with an offset, such as 2026-12-31T18:00:00Z")
     return time
 
 

@@ -293,17 +293,6 @@ def helps_of(words: str, command: Any) -> dict[str, str]:
     return {words: command.help} | {name: text for each in helps for name, text in each.items()}
 
 
-@pytest.mark.parametrize(
-    ("words", "known"),
-    [(["kit"], "c, cpp, julia, python, typescript"), (["conformance"], "agent, environment")],
-)
-def test_a_missing_word_names_what_is_known(say: Say, words: list[str], known: str) -> None:
-    done = say(*words)
-    assert done.returncode == 2
-    assert known in done.stderr
-    assert len(done.stderr.splitlines()) == 1
-
-
 def test_try_is_interrupted_and_says_nothing_of_the_agent(
     say: Say, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -43,6 +43,7 @@ def test_a_run_is_its_result_json_and_there_is_no_comparison(say: Say, folders: 
         ],
         "verdict": "",
         "comparisons": [],
+        "over_training_seeds": None,
     }
     assert Path(folders[0], "report.html").exists()
 

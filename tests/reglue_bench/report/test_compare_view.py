@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -89,6 +90,28 @@ def test_agents_are_judged_over_their_training_seeds() -> None:
     assert view.seeds is not None
     assert view.seeds.verdict == "mtmhsac has the highest success: better than sac (p < 0.001)."
     assert not view.verdict  # no training seed is ranked
+
+
+def test_json_compares_agents_over_their_training_seeds() -> None:
+    """No pair of single seeds says which agent is better."""
+    runs = [
+        make_result(Play(label=label, rate=rate + 0.02 * seed, training_seed=seed))
+        for label, rate in (("sac", 0.8), ("ppo", 0.3))
+        for seed in range(5)
+    ]
+    page = draw_report([(f"{place}", run) for place, run in enumerate(runs)])
+    assert page.comparison is not None
+    seeds = page.comparison.seeds
+    assert seeds is not None
+    found = json.loads(page.document([Path("run")] * len(runs), runs))["over_training_seeds"]
+    assert found["verdict"] == seeds.verdict
+    assert [each["agent"] for each in found["agents"]] == ["sac", "ppo"]
+    assert found["agents"][0]["seeds"] == [0, 1, 2, 3, 4]
+    assert found["agents"][0]["mean_interval95"] == [*(seeds.agents["sac"].mean_interval95 or ())]
+    [pair] = found["comparisons"]
+    assert (pair["agent"], pair["reference"]) == ("ppo", "sac")
+    assert pair["difference"] == seeds.differences[1, 0].difference
+    assert pair["p_value"] == seeds.differences[1, 0].p_value
 
 
 def test_runs_of_different_plans_say_what_they_were_paired_on(tmp_path: Path) -> None:

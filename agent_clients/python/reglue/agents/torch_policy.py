@@ -134,9 +134,12 @@ def _evaluating(module: Any) -> Iterator[None]:
 
 
 def _hint(decide: str | None) -> str:
+    others = (
+        "or give a function of a batch of observations, or for a recurrent network a reglue.Agent "
+        "that keeps its state for each slot"
+    )
     if decide is not None:
-        return "or give a function of a batch of observations"
+        return others
     return (
-        "say how outputs become actions, as by reglue.TorchPolicy(net, decide='argmax'), or give a "
-        "function of a batch of observations"
+        f"say how outputs become actions, as by reglue.TorchPolicy(net, decide='argmax'), {others}"
     )
