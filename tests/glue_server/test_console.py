@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from rich.table import Table
+from rich.text import Text
 
 from glue_server.console import begin_here, console, say, with_short_paths
 
@@ -22,6 +23,23 @@ def test_nothing_that_is_printed_commands_the_terminal(capsys: pytest.CaptureFix
     said = "".join(capsys.readouterr())
     assert said.count("red") == 7
     assert not set(said) & set(STRANGE) - set("]0;owned[31mred1m")
+
+
+def test_a_narrow_table_shows_all_of_each_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    """window-open-v3 and window-close-v3 differ at their ends."""
+    monkeypatch.setenv("COLUMNS", "20")
+    table = Table("task", "procedure", "tenth")
+    table.add_row("window-close-v3", Text("meta-learning"), "1")
+    shown = console()
+    with shown.capture() as capture:
+        shown.print(table)
+    said = capture.get()
+    assert "…" not in said
+    rows = [line.split("│") for line in said.splitlines() if "│" in line]
+    assert ["".join(row[place].strip() for row in rows) for place in (1, 2)] == [
+        "window-close-v3",
+        "meta-learning",
+    ]
 
 
 def test_styles_of_our_own_stay(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,8 +66,7 @@ def _families() -> Iterator[tuple[str, Family]]:
 
 def _all() -> Table:
     table = Table(title="benchmarks")
-    table.add_column("name", overflow="fold")
-    for column in ("tasks", "goal", "variants", "procedure"):
+    for column in ("name", "tasks", "goal", "variants", "procedure"):
         table.add_column(column)
     for name, what in catalogue().items():
         family = name[:2]
@@ -103,7 +102,7 @@ def _procedures() -> Table:
 def _described_names(title: str, what: str) -> Table:
     table = Table(title=title)
     for column in (what, "what it is"):
-        table.add_column(column, overflow="fold")
+        table.add_column(column)
     return table
 
 

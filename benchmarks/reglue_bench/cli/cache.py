@@ -54,7 +54,7 @@ main = Command(cache)
 def _table(disk_cache: DiskCache) -> Table:
     usage = disk_cache.usage()
     table = Table(title="cache", show_header=False)
-    table.add_row("folder", Text(str(disk_cache.folder), overflow="fold"))
+    table.add_row("folder", Text(str(disk_cache.folder)))
     table.add_row("entries", f"{usage.entries:,}")
     table.add_row(
         "size", f"{decimal(usage.size_bytes)} of at most {decimal(disk_cache.limit_bytes)}"

@@ -199,7 +199,7 @@ def _table(summary: Summary) -> Table:
         rows["success"] = f"{count} of {summary.episodes:,} episodes"
         rows["tasks"] = ", ".join(f"{task} {count:,}" for task, count in summary.tasks.items())
     for name, text in rows.items():
-        table.add_row(name, Text(text, overflow="fold"))
+        table.add_row(name, Text(text))
     return table
 
 

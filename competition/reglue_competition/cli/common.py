@@ -196,7 +196,7 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[obje
     first, *others = columns  # what people copy from there stays on one line
     table = Table(Column(first, no_wrap=True), *others, title=title, title_justify="left")
     for row in rows:
-        table.add_row(*(Text(printable(str(cell)), overflow="fold") for cell in row))
+        table.add_row(*(Text(printable(str(cell))) for cell in row))
     console().print(table)
 
 
