@@ -239,10 +239,11 @@ def json_difference(old: Any, new: Any, *, called: tuple[str, str]) -> list[str]
 def title_of(name: str, parameters: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
     """`cart-pole (max_episode_steps = 50)`; of many arguments only the first.
 
-    An environment that connects by itself is named: `online:wait (environment = Maze)`.
+    An environment that the name does not say is named: `online:wait (environment = Maze)`.
     """
-    connected = {key: value for key, value in parameters.items() if key == "environment"}
-    entries = {**connected, **arguments}
+    environment = parameters.get("environment")
+    is_in_name = environment is None or name.endswith(f":{environment}")
+    entries = {**({} if is_in_name else {"environment": environment}), **arguments}
     parts = [f"{key} = {_brief(value)}" for key, value in sorted(entries.items())]
     more = len(parts) - _MOST_ARGUMENTS
     if more > 0:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from env_adapters import SuiteName
 from reglue_bench.plans.keys import run_secret
-from reglue_bench.plans.plan import Plan, difference
+from reglue_bench.plans.plan import Plan, difference, title_of
 from reglue_bench.procedures import procedure_of
 from tests.reglue_bench.toys import corridor_plan
 
@@ -66,3 +66,11 @@ def test_every_cell_has_a_seed_of_its_own() -> None:
         for cell in procedure.cells(unit)
     }
     assert len(seeds) == sum(len(procedure.cells(unit)) for unit in range(procedure.units))
+
+
+def test_a_title_names_an_environment_once() -> None:
+    """One of the caller's own program has its name in the benchmark's."""
+    assert title_of("evaluate:Maze", {"environment": "Maze"}, {}) == "evaluate:Maze"
+    assert (
+        title_of("online:wait", {"environment": "Maze"}, {}) == "online:wait (environment = Maze)"
+    )
