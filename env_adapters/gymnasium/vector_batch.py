@@ -373,8 +373,8 @@ def _batch(env: Any, make: Make | None) -> Batch:
 
 def _column(name: str, values: Any, like: Array) -> Array:
     if getattr(values, "shape", None) != like.shape:
-        got = f"shape {np.shape(values)}"
-        raise NotAnEnvironment(name, got=got, wanted=f"an array of shape {like.shape}")
+        got = f"{type(values).__name__} of shape {np.shape(values)}"
+        raise NotAnEnvironment(name, got=got, wanted=f"ndarray of shape {like.shape}")
     column: Array = values
     return column
 

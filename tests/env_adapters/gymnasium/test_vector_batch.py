@@ -198,6 +198,11 @@ class OneFlag(Wrong):
         return seen, rewards, over[:1], *rest
 
 
+class ListOfFlags(Wrong):
+    def spoil(self, seen: Any, rewards: Any, over: Any, *rest: Any) -> Any:
+        return seen, rewards, over.tolist(), *rest
+
+
 class IntegerFlags(Wrong):
     def spoil(self, seen: Any, rewards: Any, over: Any, truncated: Any, info: Any) -> Any:
         return seen, rewards, over, truncated.astype(np.int64), info
@@ -230,8 +235,9 @@ class RaisesForOne(Wrong):
         (NewDtype, "got float64 of shape (4, 4), wanted float32 of shape (4, 4)"),
         (NewShape, "got float32 of shape (4, 3), wanted float32 of shape (4, 4)"),
         (NoReward, "got reward nan in slot 0, wanted a finite number"),
-        (FewRewards, "rewards: got shape (1,), wanted an array of shape (4,)"),
-        (OneFlag, "terminated: got shape (1,), wanted an array of shape (4,)"),
+        (FewRewards, "rewards: got ndarray of shape (1,), wanted ndarray of shape (4,)"),
+        (OneFlag, "terminated: got ndarray of shape (1,), wanted ndarray of shape (4,)"),
+        (ListOfFlags, "terminated: got list of shape (4,), wanted ndarray of shape (4,)"),
         (IntegerFlags, "truncated: got dtype int64, wanted bool"),
         (OneNan, "got reward nan in slot 2, wanted a finite number"),
         (ResetsItself, "which has reset a slot by itself (final_obs)"),
