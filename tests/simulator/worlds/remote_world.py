@@ -31,8 +31,8 @@ class RemoteWorld:
     """The rows are those of an undisturbed run: an episode that kills its environment has crashed.
 
     The environment is started again when it has ended. If the reconnect window is 0, or the wait is
-    interrupted, the run ends, and is resumed. Then the episodes of all slots have crashed if one of
-    them killed the environment.
+    interrupted, the run ends, and is resumed. Then the episodes that were lost beside one whose
+    last action kills the environment have crashed, too.
     """
 
     disturbances: ClassVar[Sequence[str]] = (
@@ -45,7 +45,7 @@ class RemoteWorld:
     def __init__(self, run: Scheduler) -> None:
         self._wanted = _wanted()
         slots, window_s = run.rng.choice(_SLOTS), run.rng.choice(_WINDOWS_S)
-        self._crash_together = slots > 1
+        self._slots = slots
         self._remote = Remote(run, slots=slots, window_s=window_s)
 
     def targets(self) -> Sequence[Process]:
@@ -59,9 +59,26 @@ class RemoteWorld:
 
     def check(self) -> None:
         """Raise Violation if its rows are not those of an undisturbed run."""
+        fell = self._fell_with_another()
         for got, wanted in zip(self._remote.run.rows, self._wanted, strict=True):
-            if got != wanted and not (self._crash_together and "crashed" in got):
+            status, _, return_, steps = got[6:]
+            has_fallen = status == "crashed" and (*got[:2], return_, steps) in fell
+            if got != wanted and not (has_fallen and got[:6] == wanted[:6]):
                 raise Violation(f"got the row {got}, wanted {wanted}")
+
+    def _fell_with_another(self) -> set[tuple[Any, ...]]:
+        """The unit, cell, return and steps of the episodes that were lost beside a deadly action.
+
+        Raises Violation if more were lost than there are slots.
+        """
+        deadly = {(*row[:2], row[9]) for row in self._wanted if row[6] == "crashed"}
+        fell = set[tuple[Any, ...]]()
+        for together in self._remote.run.lost:
+            if len(together) > self._slots:
+                raise Violation(f"more episodes were lost than are in play: {together}")
+            if any((each.unit, each.k, each.steps) in deadly for each in together):
+                fell |= {(each.unit, each.k, each.return_, each.steps) for each in together}
+        return fell
 
     def close(self) -> None:
         """Remove its folder."""

@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from glue_server import LOST
 from glue_server.commands.command import INTERRUPTED, OK
 from reglue import Steps
 from reglue.errors import ReglueError, RunBusy, RunDamaged, StorageFailed, UsageError
 from reglue.spec import Arrays
 from reglue_bench.results.result import Result
 from reglue_bench.run_folder import LEDGER
-from reglue_bench.runs.ledger import Ledger
+from reglue_bench.runs.ledger import LedgerReader, Row
 from tests.reglue_bench.agents import Seeded
 from tests.reglue_bench.toys import rows
 from tests.simulator.scheduler import Process, Scheduler
@@ -39,6 +40,7 @@ class ResumedRun:
         run.masked["FOLDER"] = str(self._parent)
         self.folder = self._parent / "run"
         self._committed: set[str] = set()
+        self.lost: list[list[Row]] = []  # those that an environment lost together, each time
         self._is_over = False
 
     def is_over(self) -> bool:
@@ -72,13 +74,16 @@ class ResumedRun:
         if not (self.folder / LEDGER).exists():
             return
         try:
-            with Ledger(self.folder) as ledger:
-                now = {repr(row) for row in ledger.rows() if row.status != "environment_lost"}
+            with LedgerReader(self.folder) as ledger:
+                found = [*ledger.rows()]
         except (RunDamaged, StorageFailed) as error:
             self._check(error)
             return
         except UsageError:  # its process was killed before it had begun
             return
+        if together := [row for row in found if row.status == LOST]:
+            self.lost.append(together)
+        now = {repr(row) for row in found if row.status != LOST}
         if lost := self._committed - now:
             self._run.violate(f"rows that were committed are lost: {lost}")
         self._committed = now
