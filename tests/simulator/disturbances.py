@@ -70,6 +70,7 @@ def carry_out(
     run: Scheduler, disturbances: Sequence[Disturbance], targets: Callable[[], Sequence[Process]]
 ) -> None:
     """Let them happen to `targets`, each at its time, in the middle of whatever goes on."""
+    run.is_disturbed = bool(disturbances)
     for each in disturbances:
         run.after(each.at_s, partial(_happen, run, each, targets))
 

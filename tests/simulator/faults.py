@@ -6,6 +6,7 @@ import os
 import sqlite3
 import time
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
@@ -22,15 +23,18 @@ from glue_server.environment.replaying import Replays
 from glue_server.processes import interrupts
 from glue_server.rpc import server_session, stream_port
 from glue_server.rpc.gateways import run_gateway
+from glue_server.rpc.gateways.agent_gateway import AgentGateway
 from glue_server.rpc.gateways.run_link import RunLink
 from glue_server.rpc.server_session import PeerSession
 from glue_server.rpc.stream_port import StreamPort
-from reglue.errors import StorageFailed
+from reglue.errors import BadAgentReply, EnvironmentFault, StorageFailed
 from reglue.net.session import Session
 from reglue_bench.procedures import Todos
 from reglue_bench.runs import run_session
 from reglue_bench.runs.ledger import Ledger, writer
 from reglue_bench.runs.left_to_play import left_to_play
+from reglue_competition.runs import farewells, serve
+from reglue_competition.runs.phase_calendar import Calendar
 from reglue_competition.runs.queue import Queue
 from reglue_competition.store import Store, Submission, Team, quotas, submissions
 from reglue_competition.store.records import FREE
@@ -160,6 +164,15 @@ def _by_the_wall_clock() -> Iterator[None]:
         yield
 
 
+def _unaware() -> AbstractContextManager[Any]:
+    give = Queue._give_places
+
+    def given(queue: Queue, waiting: list[Submission], _: Counter[Any]) -> None:
+        give(queue, waiting, Counter())
+
+    return patch.object(Queue, "_give_places", given)
+
+
 FAULTS: Mapping[str, Fault] = MappingProxyType(
     {
         "split": Fault(
@@ -177,6 +190,11 @@ FAULTS: Mapping[str, Fault] = MappingProxyType(
             "remote",
             "an agent that killed an environment that connects gets a second try by a resume",
             lambda: patch.object(run_session.Session, "_settle_lost", lambda _, todo, __: todo),
+        ),
+        "crashes": Fault(
+            "remote",
+            "episodes that a broken connection lost count as ended by their agent",
+            lambda: patch.object(run_session, "fails_again", lambda *_: "it is lost again"),
         ),
         "early": Fault("evaluation", "a resumed run plays its last complete episode again", _early),
         "unheard": Fault(
@@ -237,6 +255,34 @@ FAULTS: Mapping[str, Fault] = MappingProxyType(
             "competition",
             "submissions are entered by a clock that has jumped",
             _by_the_wall_clock,
+        ),
+        "early round": Fault(
+            "competition",
+            "submissions play before their round",
+            lambda: patch.object(Calendar, "has_begun", lambda *_: True),
+        ),
+        "places": Fault(
+            "competition", "places of those that play are given to others too", _unaware
+        ),
+        "entries at the end": Fault(
+            "competition",
+            "agents enter while the server ends",
+            lambda: patch.object(AgentGateway, "drain", lambda *_: None),
+        ),
+        "cut short": Fault(
+            "competition",
+            "a server that is told to end gives submissions no time",
+            lambda: patch.object(serve, "_drain", lambda *_: None),
+        ),
+        "blamed": Fault(
+            "competition",
+            "an answer that is wrong counts as the environment's error",
+            lambda: patch.object(BadAgentReply, "status", EnvironmentFault.status),
+        ),
+        "lost farewell": Fault(
+            "competition",
+            "agents whose submission ended under the server before hear no farewell",
+            lambda: patch.object(farewells, "_TOLD", ()),
         ),
     }
 )

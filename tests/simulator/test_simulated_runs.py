@@ -14,9 +14,10 @@ WORLDS = {"hub": 300, "evaluation": 300, "remote": 300, "competition": 100}
 """Seeds of each: those of a competition take longest."""
 ENOUGH = 300  # seeds, within which a fault is found
 FAULTS = (
-    *("split", "twice", "halves", "lost", "early", "unheard", "locked"),
+    *("split", "twice", "halves", "lost", "crashes", "early", "unheard", "locked"),
     *("unwritten", "not replayed", "unsent", "other turn", "wall clock", "stays", "promised"),
-    *("free cells", "late quota", "forgotten", "entries' clock"),
+    *("free cells", "late quota", "forgotten", "entries' clock", "early round", "places"),
+    *("entries at the end", "cut short", "blamed", "lost farewell"),
 )
 
 

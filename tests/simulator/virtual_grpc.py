@@ -274,7 +274,11 @@ class ClientStream:
         for place, message in enumerate(messages):
             if self._call.status is not None:
                 return
-            self.send(network().carried(message) if place else message)  # the hello comes first
+            if not place:  # the hello comes first
+                self.send(message)
+                continue
+            for each in network().answered(self._call, message):
+                self.send(network().carried(each))
         self.send(None)
 
     def only(self, timeout: float | None) -> bytes:

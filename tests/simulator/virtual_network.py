@@ -15,6 +15,7 @@ import grpc
 
 from tests.simulator.scheduler import Process
 from tests.simulator.virtual_threads import scheduler
+from tests.simulator.wrong_answers import sent
 
 Metadata = Sequence[tuple[str, str | bytes]]
 
@@ -44,6 +45,7 @@ class Network:
         self._run = scheduler()
         self.refuses_until = -math.inf  # new connections
         self.garbles = False  # the next message of a session to its server is broken
+        self.errs: dict[Process, str] = {}  # how answers of a process are wrong: see wrong_answers
         self._port = _FIRST_PORT
         self._known: set[Process] = set()  # whose calls break when they end
 
@@ -76,6 +78,11 @@ class Network:
         self.garbles = False
         self._run.say("a message is garbled")
         return b"\xff"
+
+    def answered(self, call: Call, message: bytes) -> list[bytes]:
+        """The messages of a session that are sent in the place of one."""
+        how = self.errs.get(call.client)
+        return [message] if how is None else sent(message, how)
 
     def take_in(self, process: Process) -> None:
         """From now on break its calls when it ends."""

@@ -1,15 +1,32 @@
-"""A small model of a competition's rules: quotas, cells and ranks, from its events."""
+"""A small model of a competition's rules: quotas, rounds, cells and ranks, from its events."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
+from typing import NamedTuple
 
 _UNFINISHED = ("waiting", "playing")
 _UNCOUNTED = ("broken", "withdrawn")
 _MOST_BROKEN = 3
 _MOST_WITHDRAWN = 20
+
+
+class Event(NamedTuple):
+    """A row of the log."""
+
+    id: int
+    kind: str
+    team: str | None
+    submission: str | None
+    detail: str  # JSON
+    written_at: str  # UTC, by the clock of the process that wrote it
+
+    @property
+    def at(self) -> datetime:
+        """The date of it."""
+        return datetime.fromisoformat(self.written_at).replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -21,16 +38,29 @@ class Limits:
     in_all: int
 
 
+@dataclass(frozen=True)
+class Dates:
+    """The dates of a phase."""
+
+    opens: datetime
+    closes: datetime
+
+
 @dataclass
 class Entry:
     """A submission."""
 
     team: str
     phase: str
-    day: date
+    at: datetime
     draw: int
     status: str = "waiting"
     seen: set[str] | None = None  # submissions that had broken when it began to play
+
+    @property
+    def day(self) -> date:
+        """On which it counts against a quota."""
+        return self.at.date()
 
     def is_beside(self, other: Entry) -> bool:
         """Whether both are of one team and phase."""
@@ -39,11 +69,15 @@ class Entry:
 
 @dataclass
 class Rules:
-    """The teams that may enter, and the cells that they get; `entries` are by id."""
+    """The teams that may enter, when they play, and on which cells; `entries` are by id."""
 
     limits: Mapping[str, Limits]  # by phase
+    dates: Mapping[str, Dates]  # by phase
+    round_every_s: float | None  # None: there are no rounds
+    places: int  # for submissions that play at once
     entries: dict[str, Entry] = field(default_factory=dict)
     open: set[str] = field(default_factory=set)  # phases
+    closed: set[str] = field(default_factory=set)  # phases
 
     def may_enter(self, team: str, phase: str, day: date) -> bool:
         """Whether a team may enter one more submission."""
@@ -61,9 +95,25 @@ class Rules:
             and len(counted) < limits.in_all
         )
 
-    def enter(self, key: str, team: str, phase: str, day: date) -> None:
+    def may_play(self, key: str, now: datetime) -> bool:
+        """Whether a submission may get a place: it waits, and its round has begun."""
+        entry, statuses = self.entries[key], [each.status for each in self.entries.values()]
+        has_begun = entry.phase in self.closed or now >= self._round_of(entry)
+        return entry.status == "waiting" and has_begun and statuses.count("playing") < self.places
+
+    def _round_of(self, entry: Entry) -> datetime:
+        """The beginning of the first round after its entry: the last one is at the close."""
+        if self.round_every_s is None:
+            return entry.at
+        dates, every = self.dates[entry.phase], timedelta(seconds=self.round_every_s)
+        begins = dates.opens
+        while begins <= entry.at:
+            begins += every
+        return min(begins, dates.closes)
+
+    def enter(self, key: str, team: str, phase: str, at: datetime) -> None:
         """Enter a submission. If another one broke before it, it gets cells of its own."""
-        entry = Entry(team, phase, day, 0)
+        entry = Entry(team, phase, at, 0)
         beside = [each for each in self.entries.values() if each.is_beside(entry)]
         entry.draw = int(any(each.status == "broken" or each.draw for each in beside))
         self.entries[key] = entry

@@ -5,51 +5,54 @@ from __future__ import annotations
 import atexit
 import math
 import shutil
+import signal
 import sqlite3
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, ClassVar
+from unittest.mock import patch
 
 import reglue
 from glue_server.environment import worker
 from reglue.errors import Busy, Refused, UsageError
 from reglue.net.join_string import JoinString
 from reglue_competition.competition_folder import SQLITE, CompetitionFolder
-from reglue_competition.definition import Definition
 from reglue_competition.phases import Secrets
 from reglue_competition.ranking import leaderboard
 from reglue_competition.runs.hosted import Hosted
 from reglue_competition.runs.process import submission_process
 from reglue_competition.runs.serve import Addresses, serve
 from reglue_competition.runs.steady_clock import SteadyClock
-from reglue_competition.store import FINAL, REPLAYED, UNFINISHED, Store, migrate
+from reglue_competition.store import FINAL, REPLAYED, UNFINISHED, Status, Store, migrate
 from reglue_competition.store.database import sqlite_url
-from tests.reglue_competition.competitions import definition, phase
 from tests.simulator.scheduler import Process, Scheduler, simulated
-from tests.simulator.virtual_processes import mains
+from tests.simulator.virtual_network import here, network
+from tests.simulator.virtual_processes import mains, send_signal
 from tests.simulator.virtual_threads import WallClock, put_datetime_into
-from tests.simulator.worlds import guessing
-from tests.simulator.worlds.competition_checks import Event, Outcome, Refusal, Team, check
-from tests.simulator.worlds.competition_model import Limits
+from tests.simulator.worlds.competition_checks import Outcome, Refusal, Team, check
+from tests.simulator.worlds.competition_model import Event
+from tests.simulator.worlds.drain_checks import Drain
+from tests.simulator.worlds.drawn_calendar import draw_calendar
 from tests.simulator.worlds.guessing import Guesser, Manner
 from tests.simulator.worlds.restarting import keep_starting
+from tests.simulator.wrong_answers import AGAIN, WRONG
 
 _ADDRESS = "127.0.0.1:4096"
-_BENCHMARK = {
-    "benchmark": f"multi-task:{guessing.__file__}:Guessing",  # the hash of one file is enough
-    "options": {"num_episodes": 4, "slots": 2},
-}
-_PLAY = {"reconnect_window_s": 5.0, "step_s": 10.0, "bank_s": 0.0, "late": "fault"}
-_MANNERS: tuple[Manner, ...] = ("plays", "plays", "plays", "wears", "leaves", "raises", "hangs")
+_MANNERS: tuple[Manner, ...] = (
+    *("plays", "plays", "plays", "wears", "leaves", "raises", "hangs", "errs", "repeats"),
+)
 _MOST_STARTS = 8  # of an agent
 _AWAY_S = 16.0  # after which an agent that does not come is given up: twice the longest stop
-_DAY_S = 86_400.0
+_DRAINS = 0.6  # the share of runs in which servers are told to end
+_DRAINS_S = (1.0, 8.0)  # when, from … to …
+_DEATHS = 0.4  # the share of runs in which a server is killed when a submission has ended
+_DIES_S = 0.3  # within so many seconds
+_TIMEOUTS_S = (0.0, 6.0)  # for which submissions go on then
 
 mains["reglue_competition.runs.process.submission_process"] = submission_process.main
 mains["glue_server.environment.worker"] = worker.main
@@ -77,8 +80,8 @@ class CompetitionWorld:
     """Scores are those of undisturbed runs, rules hold, and each submission comes to an end.
 
     The server, its submissions, their environments and the teams' agents are killed and stopped,
-    connections break and clocks jump. Teams break their environment, hang, leave and come back. The
-    organiser cancels, and has played again.
+    connections break and clocks jump. Teams break their environment, hang, answer wrongly, leave
+    and come back. The organiser cancels, closes a phase early, ends servers, and has played again.
     """
 
     disturbances: ClassVar[Sequence[str]] = ("kill", "kill", "stop", "cut")
@@ -86,52 +89,36 @@ class CompetitionWorld:
     limit_s: ClassVar[float] = 400.0
 
     def __init__(self, run: Scheduler) -> None:
-        self._run = run
+        self._run, self._began_at = run, run.now
         self._folder = Path(tempfile.mkdtemp(prefix="reglue-simulated-"))
         run.masked["FOLDER"] = str(self._folder)
         shutil.copytree(_template(), self._folder, dirs_exist_ok=True)
         self._tokens: dict[str, str] = {}
         self._servers: list[Process] = []  # all that there were
-        self._is_over = self._serves = False
+        self._began_after: dict[Process, int] = {}  # the last event before a server
+        self._drained: dict[Process, float] = {}  # servers that were told to end, and when
+        self._is_over = self._serves = self._has_died = False
         rng = run.rng
         begins = datetime(2027, 2, 1, tzinfo=UTC) - timedelta(seconds=rng.uniform(-30.0, 30.0))
         self._clock = run.own(WallClock)
         self._clock.off_s = self._right_s = begins.timestamp() - time.time()
-        limits = {
-            "public": Limits(rng.randint(1, 2), rng.randint(1, 2), rng.randint(1, 3)),
-            "private": Limits(2, 1, 1),
-        }
-        made = self._define(limits, begins)
+        self._calendar = draw_calendar(rng, begins)
         teams = [
             Team(name, rng.randint(0, 10), rng.choices(_MANNERS, k=rng.randint(1, 2)))
             for name in "ABC"[: rng.randint(2, 3)]
         ]
         hosted = Hosted(
-            CompetitionFolder(self._folder, made), Secrets.read(self._folder / "secrets")
+            CompetitionFolder(self._folder, self._calendar.definition),
+            Secrets.read(self._folder / "secrets"),
         )
-        self._outcome = Outcome(hosted, limits, {each.name: each for each in teams}, begins)
+        self._outcome = Outcome(hosted, self._calendar, {each.name: each for each in teams})
         if rng.random() < 0.3:
             self._let_the_clock_jump()
+        self._drain_timeout_s = rng.uniform(*_TIMEOUTS_S)
+        if rng.random() < _DRAINS:
+            run.after(rng.uniform(*_DRAINS_S), self._drain)
+        self._dies_at_end = rng.random() < _DEATHS  # of a submission; once
         run.process("organiser", self._organise)
-
-    def _define(self, limits: dict[str, Limits], begins: datetime) -> Definition:
-        rng = self._run.rng
-        opens, closes = rng.uniform(0.0, 2.0), rng.uniform(5.0, 30.0)
-        self._closes_at = self._run.now + closes
-        dates = {"public": (opens, closes), "private": (closes, 7 * _DAY_S)}
-        phases = [
-            phase(
-                name,
-                kind=name,
-                benchmarks=[_BENCHMARK],
-                quotas=asdict(limits[name]),
-                opens=begins + timedelta(seconds=first),
-                closes=begins + timedelta(seconds=last),
-            )
-            for name, (first, last) in dates.items()
-        ]
-        play = _PLAY | {"places": rng.randint(1, 2)}
-        return definition(*phases, play=play, ranking={"ties": "score"})
 
     def _let_the_clock_jump(self) -> None:
         rng, run = self._run.rng, self._run
@@ -149,20 +136,64 @@ class CompetitionWorld:
     def _set_the_clock(self) -> None:
         self._clock.off_s = self._right_s
 
+    def _drain(self) -> None:
+        """Tell the server to end."""
+        if self._serves and self._servers[-1].is_alive:
+            self._drained[self._servers[-1]] = self._run.now
+            send_signal(self._servers[-1], signal.SIGTERM)
+
     # The processes.
 
     def _serve(self) -> None:
         self._serves = False
         assert self._run.current is not None
         self._servers.append(self._run.current.process)
+        self._began_after[self._servers[-1]] = self._last_event()
         self._set_the_clock()  # as machines do when they start: a server believes its first look
 
         def say(what: str) -> None:
             self._serves = True
             self._run.say_here(what)
 
-        with self._outcome.hosted.folder.store(SteadyClock()) as store:
-            serve(self._outcome.hosted, store, Addresses(_ADDRESS), say=say)
+        with (
+            self._outcome.hosted.folder.store(SteadyClock()) as store,
+            patch.object(store, "set_status", partial(self._set_status, store.set_status)),
+        ):
+            serve(
+                self._outcome.hosted,
+                store,
+                Addresses(_ADDRESS),
+                drain_timeout_s=self._drain_timeout_s,
+                say=say,
+            )
+
+    def _set_status(
+        self,
+        set_status: Callable[..., bool],
+        submission: str,
+        status: Status,
+        *how: Any,
+        **more: Any,
+    ) -> bool:
+        """Set it. After an end the server may be killed, before its agent has heard of it."""
+        is_set = set_status(submission, status, *how, **more)
+        if is_set and status in FINAL and self._dies_at_end:
+            self._dies_at_end, self._has_died = False, True
+            server = self._servers[-1]
+            at_s = self._run.rng.uniform(0.0, _DIES_S)
+            self._run.after(at_s, partial(self._run.end_process, server, -9))
+        return is_set
+
+    def _has_ended(self, server: Process) -> None:
+        """Look at what a server has left."""
+        self._look()
+        if server in self._drained and server.exit_code == 0 and not server.was_stopped:
+            at_s = self._drained[server]
+            took_s, at = self._run.now - at_s, self._date(at_s)
+            drain = Drain(
+                self._began_after[server], at, self._last_event(), self._drain_timeout_s, took_s
+            )
+            self._outcome.drains.append(drain)
 
     def _organise(self) -> None:
         run, rng, outcome = self._run, self._run.rng, self._outcome
@@ -170,9 +201,7 @@ class CompetitionWorld:
             store.apply(outcome.hosted.definition)
             for name in outcome.teams:
                 self._tokens[name] = store.new_token(store.add_team(name))
-            keep_starting(
-                run, "server", self._serve, until=self.is_over, at_end=lambda _: self._look()
-            )
+            keep_starting(run, "server", self._serve, until=self.is_over, at_end=self._has_ended)
             people = [
                 run.process(f"people of {team.name}{n}", partial(self._take_part, team, n))
                 for team in outcome.teams.values()
@@ -181,6 +210,9 @@ class CompetitionWorld:
             if rng.random() < 0.3:
                 time.sleep(rng.uniform(2.0, 15.0))
                 self._cancel(store, 1)
+            if rng.random() < 0.2:
+                time.sleep(rng.uniform(0.0, 8.0))
+                self._close_early(store)
             run.wait(lambda: not any(each.is_alive for each in people))
             self._conclude(store)
             if rng.random() < 0.5:
@@ -198,6 +230,12 @@ class CompetitionWorld:
                 for each in store.phases()
             }
         self._is_over = True
+
+    def _close_early(self, store: Store) -> None:
+        try:
+            store.close_phase("public")
+        except UsageError as error:  # it was never open
+            self._run.say_here(str(error))
 
     def _conclude(self, store: Store) -> None:
         """Wait until all have ended; one whose agent does not come back is cancelled."""
@@ -257,7 +295,12 @@ class CompetitionWorld:
     def _join(self, team: Team, name: str, manner: Manner, label: str) -> None:
         tls, after, began_at = self._outcome.hosted.secrets.tls, self._last_event(), self._run.now
         where = JoinString(_ADDRESS, self._tokens[team.name], tls.authority, tls.name)
-        agent = Guesser(team.skill, manner, self._outcome.met[label].add)
+        if manner in ("errs", "repeats"):
+            how = self._run.rng.choice(WRONG) if manner == "errs" else AGAIN
+            network().errs[here()] = how
+            self._run.say_here(f"answers wrongly, or twice: {how}")
+        met = self._outcome.met[label]
+        agent = Guesser(team.skill, manner, lambda episode: met.update((episode,)))
         try:
             reglue.connect(agent, str(where), name=name, transport="grpc", handle_signals=False)
         except Busy:
@@ -268,16 +311,15 @@ class CompetitionWorld:
             raise
 
     def _note_refusal(self, team: Team, refused: Refused, after: int, began_at: float) -> None:
-        now, phases = self._run.now, []
-        if now < self._closes_at:
-            phases = ["public"]
-        elif began_at > self._closes_at:
-            phases = ["private"]
-        passed = [timedelta(seconds=now - each) for each in (began_at, now)]
-        today = datetime.fromtimestamp(time.time() - self._clock.off_s + self._right_s, UTC)
-        days = [(today - each).date() for each in passed]
+        now = self._run.now
+        phases = self._calendar.open_from(began_at - self._began_at, now - self._began_at)
+        days = [self._date(each).date() for each in (began_at, now)]
         refusal = Refusal(team.name, str(refused), phases, days, after, self._last_event())
         self._outcome.refusals.append(refusal)
+
+    def _date(self, at: float) -> datetime:
+        """The right date at that monotonic second."""
+        return self._calendar.begins + timedelta(seconds=at - self._began_at)
 
     # Reads of the database.
 
@@ -301,7 +343,7 @@ class CompetitionWorld:
     def _look(self) -> None:
         """Note a violation if an event that was committed is missing."""
         rows = self._read(
-            "SELECT event.id, kind, team.name, submission, detail FROM event "
+            "SELECT event.id, kind, team.name, submission, detail, at FROM event "
             "LEFT JOIN team ON team.id = team_id ORDER BY event.id"
         )
         events = [Event(*row) for row in rows]
@@ -324,6 +366,7 @@ class CompetitionWorld:
     def check(self) -> None:
         """Raise Violation if something does not hold."""
         self._look()
+        self._outcome.is_calm = not (self._drained or self._has_died or self._run.is_disturbed)
         self._outcome.had_pause = any(each.was_stopped for each in self._servers)
         check(self._outcome)
 

@@ -18,7 +18,7 @@ from reglue_bench.plans.plan import Plan
 from reglue_bench.procedures import procedure_of
 from tests.simulator.virtual_processes import PerProcess
 
-Manner = Literal["plays", "leaves", "wears", "raises", "hangs"]
+Manner = Literal["plays", "leaves", "wears", "raises", "hangs", "errs", "repeats"]
 
 _STEPS = 2  # of an episode
 _GOOD = 0.25  # a last reward above it is a success
