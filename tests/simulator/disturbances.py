@@ -70,12 +70,12 @@ def carry_out(
     run: Scheduler, disturbances: Sequence[Disturbance], targets: Callable[[], Sequence[Process]]
 ) -> None:
     """Let them happen to `targets`, each at its time, in the middle of whatever goes on."""
-    run.is_disturbed = bool(disturbances)
     for each in disturbances:
         run.after(each.at_s, partial(_happen, run, each, targets))
 
 
 def _happen(run: Scheduler, each: Disturbance, targets: Callable[[], Sequence[Process]]) -> None:
+    run.disturbed.append((run.now, each.kind))
     match each.kind:
         case "cut":
             if calls := network().calls:

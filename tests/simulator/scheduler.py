@@ -97,7 +97,7 @@ class Scheduler:
         self.masked: dict[str, str] = {}  # texts of a trace, by what it shows in their place
         self._own: dict[object, Any] = {}  # of the virtual modules
         self.violations: list[str] = []
-        self.is_disturbed = False  # by disturbances that are to come, or came
+        self.disturbed: list[tuple[float, str]] = []  # the time and kind of each disturbance so far
         self._threads: list[Thread] = []
         self._ended: list[Thread] = []  # of processes that were killed; kept so that none goes on
         self._processes: list[Process] = []

@@ -76,6 +76,7 @@ class Network:
         if not self.garbles:
             return message
         self.garbles = False
+        self._run.disturbed.append((self._run.now, "garble"))
         self._run.say("a message is garbled")
         return b"\xff"
 

@@ -366,7 +366,7 @@ class CompetitionWorld:
     def check(self) -> None:
         """Raise Violation if something does not hold."""
         self._look()
-        self._outcome.is_calm = not (self._drained or self._has_died or self._run.is_disturbed)
+        self._outcome.is_calm = not (self._drained or self._has_died or self._run.disturbed)
         self._outcome.had_pause = any(each.was_stopped for each in self._servers)
         check(self._outcome)
 

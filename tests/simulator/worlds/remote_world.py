@@ -24,6 +24,7 @@ _ADDRESS, _TOKEN = "127.0.0.1:4096", "e" * 32
 _WINDOWS_S = (0.0, 20.0)
 _SLOTS = (1, 2)
 _EPISODES = 6  # of each task
+_BREAKS = ("kill", "cut", "garble", "interrupt", "interrupt twice")  # an environment
 _DEADLY = 0.9  # a larger action ends the environment's process
 
 
@@ -32,7 +33,8 @@ class RemoteWorld:
 
     The environment is started again when it has ended. If the reconnect window is 0, or the wait is
     interrupted, the run ends, and is resumed. Then the episodes that were lost beside one whose
-    last action kills the environment have crashed, too.
+    last action kills the environment have crashed, too, and so may those whose environment is
+    disturbed when it plays them again: that is a failure in the same step.
     """
 
     disturbances: ClassVar[Sequence[str]] = (
@@ -59,26 +61,32 @@ class RemoteWorld:
 
     def check(self) -> None:
         """Raise Violation if its rows are not those of an undisturbed run."""
-        fell = self._fell_with_another()
+        fallen = self._fallen()
         for got, wanted in zip(self._remote.run.rows, self._wanted, strict=True):
             status, _, return_, steps = got[6:]
-            has_fallen = status == "crashed" and (*got[:2], return_, steps) in fell
+            has_fallen = status == "crashed" and (*got[:2], return_, steps) in fallen
             if got != wanted and not (has_fallen and got[:6] == wanted[:6]):
                 raise Violation(f"got the row {got}, wanted {wanted}")
 
-    def _fell_with_another(self) -> set[tuple[Any, ...]]:
-        """The unit, cell, return and steps of the episodes that were lost beside a deadly action.
+    def _fallen(self) -> set[tuple[Any, ...]]:
+        """The unit, cell, return and steps of the episodes that may have crashed, once lost.
 
-        Raises Violation if more were lost than there are slots.
+        They were lost beside a deadly action, or their environment was disturbed when it played
+        them again. Raises Violation if more were lost than there are slots.
         """
         deadly = {(*row[:2], row[9]) for row in self._wanted if row[6] == "crashed"}
-        fell = set[tuple[Any, ...]]()
-        for together in self._remote.run.lost:
-            if len(together) > self._slots:
-                raise Violation(f"more episodes were lost than are in play: {together}")
-            if any((each.unit, each.k, each.steps) in deadly for each in together):
-                fell |= {(each.unit, each.k, each.return_, each.steps) for each in together}
-        return fell
+        fallen = set[tuple[Any, ...]]()
+        for lost in self._remote.run.lost:
+            if len(lost.rows) > self._slots:
+                raise Violation(f"more episodes were lost than are in play: {lost.rows}")
+            is_beside = any((each.unit, each.k, each.steps) in deadly for each in lost.rows)
+            is_disturbed = any(
+                kind in _BREAKS and lost.at < at <= lost.settled_by
+                for at, kind in self._remote.scheduler.disturbed
+            )
+            if is_beside or is_disturbed:
+                fallen |= {(each.unit, each.k, each.return_, each.steps) for each in lost.rows}
+        return fallen
 
     def close(self) -> None:
         """Remove its folder."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,15 @@ _THINKS_S = 0.1  # of an agent, for an action
 _STORAGE_WORDS = "what was committed is kept", "no run was begun"
 
 
+@dataclass
+class Lost:
+    """The rows of episodes that an environment lost together."""
+
+    rows: Sequence[Row]
+    at: float  # the end of their process
+    settled_by: float = math.inf  # the end of the process that settled them
+
+
 class ResumedRun:
     """The folder of a run, and its rows once it is complete. Notes violations."""
 
@@ -40,7 +51,7 @@ class ResumedRun:
         run.masked["FOLDER"] = str(self._parent)
         self.folder = self._parent / "run"
         self._committed: set[str] = set()
-        self.lost: list[list[Row]] = []  # those that an environment lost together, each time
+        self.lost: list[Lost] = []
         self._is_over = False
 
     def is_over(self) -> bool:
@@ -81,8 +92,10 @@ class ResumedRun:
             return
         except UsageError:  # its process was killed before it had begun
             return
+        for each in self.lost[-1:]:
+            each.settled_by = min(each.settled_by, self._run.now)
         if together := [row for row in found if row.status == LOST]:
-            self.lost.append(together)
+            self.lost.append(Lost(together, self._run.now))
         now = {repr(row) for row in found if row.status != LOST}
         if lost := self._committed - now:
             self._run.violate(f"rows that were committed are lost: {lost}")
