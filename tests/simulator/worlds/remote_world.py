@@ -25,6 +25,7 @@ _WINDOWS_S = (0.0, 20.0)
 _SLOTS = (1, 2)
 _EPISODES = 6  # of each task
 _BREAKS = ("kill", "cut", "garble", "interrupt", "interrupt twice")  # an environment
+_REPLAYS_S = 5.0  # from the loss of an environment to the end of what another plays again
 _DEADLY = 0.9  # a larger action ends the environment's process
 
 
@@ -33,8 +34,8 @@ class RemoteWorld:
 
     The environment is started again when it has ended. If the reconnect window is 0, or the wait is
     interrupted, the run ends, and is resumed. Then the episodes that were lost beside one whose
-    last action kills the environment have crashed, too, and so may those whose environment is
-    disturbed when it plays them again: that is a failure in the same step.
+    last action kills the environment have crashed, too. So may any episode whose environment is
+    disturbed while it plays it again: that is a failure in the same step.
     """
 
     disturbances: ClassVar[Sequence[str]] = (
@@ -61,12 +62,26 @@ class RemoteWorld:
 
     def check(self) -> None:
         """Raise Violation if its rows are not those of an undisturbed run."""
-        fallen = self._fallen()
+        fallen, unexplained = self._fallen(), list[tuple[Any, ...]]()
         for got, wanted in zip(self._remote.run.rows, self._wanted, strict=True):
             status, _, return_, steps = got[6:]
-            has_fallen = status == "crashed" and (*got[:2], return_, steps) in fallen
-            if got != wanted and not (has_fallen and got[:6] == wanted[:6]):
+            if got == wanted:
+                continue
+            if status != "crashed" or got[:6] != wanted[:6]:
                 raise Violation(f"got the row {got}, wanted {wanted}")
+            if (*got[:2], return_, steps) not in fallen:
+                unexplained.append(got)
+        if len(unexplained) > (hit := self._hit()):
+            raise Violation(f"{hit} episodes may have crashed by a disturbance: {unexplained}")
+
+    def _hit(self) -> int:
+        """The most episodes whose environment was disturbed while it played them again.
+
+        It had been lost a short time before then, and the run had waited for it.
+        """
+        breaks = [at for at, kind in self._remote.scheduler.disturbed if kind in _BREAKS]
+        lost = sorted([*breaks, *self._remote.environment_ends])
+        return sum(any(0.0 < at - each < _REPLAYS_S for each in lost) for at in breaks)
 
     def _fallen(self) -> set[tuple[Any, ...]]:
         """The unit, cell, return and steps of the episodes that may have crashed, once lost.
@@ -108,9 +123,16 @@ class Remote:
             "transport": "grpc",
             "reconnect_window": window_s,
         }
+        self.environment_ends: list[float] = []
         until = self.run.is_over
         keep_starting(scheduler, "evaluation", self._play, until=until, at_end=self.run.look)
-        keep_starting(scheduler, "environment", _play_environment, until=until)
+        keep_starting(
+            scheduler,
+            "environment",
+            _play_environment,
+            until=until,
+            at_end=lambda _: self.environment_ends.append(scheduler.now),
+        )
 
     def _play(self) -> None:
         result = self.run.go_on(
