@@ -21,12 +21,11 @@ from glue_server.agent.repetition import Repetition
 from reglue.agents.agent import Agent
 from reglue.messages.agent_messages import Ends, Phase, Starts, Steps
 from reglue.spec import Arrays, TaskSpec
-from reglue_bench.engines.run_environments import cores
 from reglue_bench.procedures import Procedure
 from reglue_bench.runs.notes import Repeat
 
 _TIMES = 2  # as the first episode of its world, and after another: it was one of these
-_SHARE = 400  # of the steps that each core has simulated, one is played again each time
+_SHARE = 400  # of so many turns of the run, one is played again each time
 _LEAST_STEPS = 50  # of a long episode that are played again
 
 
@@ -36,7 +35,7 @@ class ShortestEpisode:
     outcome: Outcome | None = None
 
     def __init__(self) -> None:
-        self._steps = 0  # of all that it could be
+        self._steps = 0  # of all that it could be, in all slots
 
     def take(self, outcome: Outcome) -> None:
         """Consider it. One that comes without its actions and rewards is none."""
@@ -56,9 +55,13 @@ class ShortestEpisode:
             before += outcome.steps
 
     def repeat_episode(self, environment: EnvironmentCalls, procedure: Procedure) -> Repeat:
-        """Call `repeat_episode` for so few steps that they take little of the run's time."""
+        """Call `repeat_episode` for so few steps that they take little of the run's time.
+
+        A step of one slot takes as long as a turn of all, where a call of the environment costs
+        more than a row of it.
+        """
         assert self.outcome is not None, "there is one to play again"
-        most = max(_LEAST_STEPS, self._steps // (_SHARE * cores()))
+        most = max(_LEAST_STEPS, self._steps // (_SHARE * environment.spec.slots))
         return repeat_episode(self.outcome, environment, procedure, most_steps=most)
 
 

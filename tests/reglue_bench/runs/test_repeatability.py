@@ -90,6 +90,16 @@ def test_of_a_long_episode_the_first_steps_are_played_again(tmp_path: Path) -> N
     assert "the first 50 steps" in environment.what
 
 
+def test_of_a_run_in_many_slots_no_more_are_played_again_than_its_turns_allow() -> None:
+    """A step of one slot of a batch takes as long as a turn of all."""
+    envs = gym.make_vec("CartPole-v1", num_envs=64, vectorization_mode="vector_entry_point")
+    balance = lambda seen: (seen[:, 2] + seen[:, 3] > 0).astype(np.int64)  # noqa: E731
+    result = evaluate(envs, agent=balance, num_episodes=256)
+    assert result.steps.counted > 50 * 800 * 2
+    [environment, _] = result.repeats
+    assert "the first 50 steps" in environment.what
+
+
 def test_where_it_is_not_wanted_nothing_is_played_again(tmp_path: Path) -> None:
     result = play(tmp_path / "run", unrepeatable(WAYS[0]), Seeded(), repeat_check=False)
     assert result.repeats == ()
