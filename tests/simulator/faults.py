@@ -23,7 +23,6 @@ from glue_server.environment.replaying import Replays
 from glue_server.processes import interrupts
 from glue_server.rpc import server_session, stream_port
 from glue_server.rpc.gateways import run_gateway
-from glue_server.rpc.gateways.agent_gateway import AgentGateway
 from glue_server.rpc.gateways.run_link import RunLink
 from glue_server.rpc.server_session import PeerSession
 from glue_server.rpc.stream_port import StreamPort
@@ -263,11 +262,6 @@ FAULTS: Mapping[str, Fault] = MappingProxyType(
         ),
         "places": Fault(
             "competition", "places of those that play are given to others too", _unaware
-        ),
-        "entries at the end": Fault(
-            "competition",
-            "agents enter while the server ends",
-            lambda: patch.object(AgentGateway, "drain", lambda *_: None),
         ),
         "cut short": Fault(
             "competition",

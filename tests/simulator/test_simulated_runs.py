@@ -17,7 +17,7 @@ FAULTS = (
     *("split", "twice", "halves", "lost", "crashes", "early", "unheard", "locked"),
     *("unwritten", "not replayed", "unsent", "other turn", "wall clock", "stays", "promised"),
     *("free cells", "late quota", "forgotten", "entries' clock", "early round", "places"),
-    *("entries at the end", "cut short", "blamed", "lost farewell"),
+    *("cut short", "blamed", "lost farewell"),
 )
 
 
