@@ -92,10 +92,6 @@ class AgentCalls:
         """One is readable when an answer waits; none if it is there after `send`."""
         return self._port.filenos()
 
-    def note_quiet(self) -> None:
-        """Note that the next answer has not come yet, or just now: see `receive`."""
-        self._port.note_quiet()
-
     def call(self, call: Call) -> Reply:
         """A routine other than a turn. Raises BadAgentReply after telling the agent."""
         wanted = TextMessage if isinstance(call, TextMessage) else RoutineDone
@@ -127,8 +123,7 @@ class AgentCalls:
     def receive(self) -> Reply:
         """Wait for the answer to the oldest call.
 
-        The agent's time begins when it is free to begin with that call. It ends when the answer has
-        come; where that is not known, with the last time at which it had not.
+        The agent's time begins when it is free to begin with that call.
         """
         call, since = self._under_way.popleft()
         since = max(since, self._free_since)
@@ -140,7 +135,7 @@ class AgentCalls:
                 pass
             return reply
         finally:
-            self._free_since = max(since, self._clock() - self._port.waited_s)
+            self._free_since = self._clock() - self._port.waited_s
             self._budget.spend(call, self._free_since - since)
 
     def wait_for_turn(self) -> None:

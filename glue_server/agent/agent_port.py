@@ -74,9 +74,6 @@ class AgentPort(Protocol):
         Empty if the answer is there once `send` has returned.
         """
 
-    def note_quiet(self) -> None:
-        """Note that the next answer has not come by now, or comes just now."""
-
     def refuse(self, refused: BadReply) -> None:
         """Tell the agent why its last reply was not taken."""
 
@@ -96,9 +93,6 @@ class _InProcess:
     def filenos(self) -> Sequence[int]:
         """None: the answer is there."""
         return ()
-
-    def note_quiet(self) -> None:
-        """An answer never lies here."""
 
     def refuse(self, refused: BadReply) -> None:
         """Log it: the agent's author reads along."""

@@ -231,13 +231,8 @@ class EpisodeLoop:
         began = self._clock()
         # A descriptor is readable once a part of an answer has come, and no more once all of it was
         # read. So only `is_ready` says that the answer is whole, and is asked before each poll.
-        has_come = bool(readable(agents, 0.0))  # at some time while the environments played
         while not self._environment.is_ready():  # which it is, too, when its time is up
-            polled = (*agents, *self._environment.filenos())
-            has_answered = not {*agents}.isdisjoint(readable(polled, _LOOK_S))
-            if not has_come:
-                self._agent.calls.note_quiet()
-            if has_answered:
+            if not {*agents}.isdisjoint(readable((*agents, *self._environment.filenos()), _LOOK_S)):
                 self._spent.agent_s += self._clock() - began
                 return False
         self._spent.environment_s += self._clock() - began

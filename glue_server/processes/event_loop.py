@@ -76,12 +76,8 @@ class EventLoop:
         self._is_closed = False
         self._woken: deque[Task] = deque()
         self._lock = threading.Lock()
-        # For what, until when, and since when.
-        self._waiting: dict[Task, tuple[int | None, float, float]] = {}
+        self._waiting: dict[Task, tuple[int | None, float]] = {}  # for what, and until when
         self._of_descriptor: dict[int, Task] = {}
-        self.quiet_at = -math.inf
-        """When the present task's descriptor was last not readable, monotonic seconds."""
-        self._polled_at = -math.inf
         self._earliest = math.inf  # no wait is over before, monotonic seconds
         self._poll, self._spin = select.poll(), AdaptiveSpin()
 
@@ -133,7 +129,7 @@ class EventLoop:
         """
         task = self._task
         assert task.stack is getcurrent(), "a task waits for itself"
-        self._waiting[task] = descriptor, until, time.monotonic()
+        self._waiting[task] = descriptor, until
         self._earliest = min(self._earliest, until)
         if descriptor is not None:
             self._of_descriptor[descriptor] = task
@@ -152,13 +148,12 @@ class EventLoop:
         _here.loop = self
         self._stack = getcurrent()
         while self._goes_on():
-            descriptors, quiet_at = self._ready()
-            for descriptor in descriptors:
+            for descriptor in self._ready():
                 task = self._of_descriptor.get(descriptor)
                 if task is not None:
-                    self._let(task, quiet_at)
+                    self._let(task)
             while self._woken:
-                self._let(self._woken.popleft(), -math.inf)
+                self._let(self._woken.popleft())
 
     def _goes_on(self) -> bool:
         """Whether there is something to do; lets all go if not."""
@@ -171,23 +166,13 @@ class EventLoop:
             self._wake_sender.close()
             return False
 
-    def _ready(self) -> tuple[list[int], float]:
-        """Descriptors of which one or more can be read, or tasks that wait no longer.
-
-        And when none of them could be read: now, or at the poll before this one.
-        """
-        quiet_at = self._polled_at
-        if not (found := self._poll.poll(0)):
-            quiet_at = math.inf
-            found = self._spin.spin(self._poll) if self._spin.pays() else []
+    def _ready(self) -> list[int]:
+        """Descriptors of which one or more can be read, or tasks that wait no longer."""
+        found = self._spin.spin(self._poll) if self._spin.pays() else []
         now = time.monotonic()
         if now >= self._earliest:
-            self._woken.extend(
-                task for task, (_, until, _) in self._waiting.items() if now >= until
-            )
-            self._earliest = min(
-                (until for _, until, _ in self._waiting.values()), default=math.inf
-            )
+            self._woken.extend(task for task, (_, until) in self._waiting.items() if now >= until)
+            self._earliest = min((until for _, until in self._waiting.values()), default=math.inf)
         if not found:
             left_s = 0.0 if self._woken else max(0.0, self._earliest - now)
             found = self._poll.poll(None if left_s == math.inf else math.ceil(1000 * left_s))
@@ -195,15 +180,13 @@ class EventLoop:
         if self._wake_receiver.fileno() in ready:
             with contextlib.suppress(BlockingIOError):
                 self._wake_receiver.recv(4096)
-        self._polled_at = time.monotonic()
-        return ready, min(quiet_at, self._polled_at)
+        return ready
 
-    def _let(self, task: Task, quiet_at: float) -> None:
+    def _let(self, task: Task) -> None:
         """Let a task go on that waits no more, or begins."""
         if not task.is_alive:
             return
-        descriptor, _, since = self._waiting.pop(task, (None, 0.0, math.inf))
-        self.quiet_at = quiet_at if since <= quiet_at else -math.inf
+        descriptor, _ = self._waiting.pop(task, (None, 0.0))
         if descriptor is not None:
             self._poll.unregister(descriptor)
             del self._of_descriptor[descriptor]

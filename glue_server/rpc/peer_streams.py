@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import math
 import selectors
 import socket
 import threading
@@ -45,7 +44,7 @@ class Stream(ABC):
     """
 
     waited_s = 0.0
-    """Seconds that the last message may have lain here before it was received."""
+    """Seconds that the last message lay here before it was received, as far as known."""
 
     def __init__(self) -> None:
         self._receiving = threading.Lock()
@@ -77,9 +76,6 @@ class Stream(ABC):
     def holds_message(self) -> bool:
         """Whether a message is here that the descriptor does not show."""
 
-    def note_quiet(self, at_s: float) -> None:  # noqa: B027 - gRPC's reader sees when one came
-        """Note that the next message had not come at that time, in monotonic seconds."""
-
     def receive(self, timeout_s: float) -> bytes | None:
         """The next message; None if none came in time, or soon. Raises StreamEnded.
 
@@ -110,7 +106,6 @@ class Stream(ABC):
             if (descriptor := self.fileno()) < 0:
                 raise StreamEnded("it was ended here")
             loop.wait(until, descriptor)
-            self.note_quiet(loop.quiet_at)
             message = self._take(0.0)
         return message
 
@@ -211,7 +206,6 @@ class UnixStream(Stream):
         self._pusher: _Pusher | None = None
         self._role = role
         self._pid = unix_socket.peer()
-        self._quiet_at = -math.inf  # when the next message was known not to have come whole
         self._look_at = 0.0  # monotonic seconds, when the peer's process is looked at again
         self._stopped_since: float | None = None
 
@@ -254,16 +248,9 @@ class UnixStream(Stream):
             message = self._unix_socket.receive(timeout_s)
         except UnixSocketEnded as error:
             raise StreamEnded(str(error)) from error
-        now = time.monotonic()
-        if message is None or not self._unix_socket.was_there:
-            self._quiet_at = now
-        self.waited_s = now - self._quiet_at
         if message is None:
             self._check_runs()
         return message
-
-    def note_quiet(self, at_s: float) -> None:
-        self._quiet_at = max(self._quiet_at, at_s)
 
     def _check_runs(self) -> None:
         """Raise PeerStopped if the peer's program has been stopped for long.

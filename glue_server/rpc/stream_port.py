@@ -143,11 +143,6 @@ class StreamPort(PeerSession):
         with self._lock:
             return (self._watched().fileno(),)
 
-    def note_quiet(self) -> None:
-        """Note that the next message has not come by now, or comes just now."""
-        if (stream := self._stream) is not None:
-            stream.note_quiet(time.monotonic())
-
     def is_ready(self) -> bool:
         """Whether that has happened already."""
         with self._lock:

@@ -107,8 +107,6 @@ class Tap:
         """The answer is there."""
         return ()
 
-    def note_quiet(self) -> None: ...
-
     def refuse(self, refused: BadReply) -> None:
         self._port.refuse(refused)
         self._pass_on()

@@ -46,35 +46,6 @@ def test_a_task_that_waits_lets_others_go_on_in_the_same_thread(loop: EventLoop)
     assert thread != threading.get_ident()
 
 
-@pytest.mark.parametrize("is_busy", [False, True])
-def test_a_task_learns_until_when_its_descriptor_was_not_readable(
-    loop: EventLoop, is_busy: bool
-) -> None:
-    """While another task keeps the thread busy nobody sees what comes; else it is seen at once."""
-    reads, writes = os.pipe()
-    seen: list[float] = []
-    sent: list[float] = []
-
-    def reader() -> None:
-        loop.wait(time.monotonic() + PATIENCE_S, reads)
-        seen.append(loop.quiet_at)
-
-    def writer() -> None:
-        sleep(0.05)  # the loop has polled
-        sent.append(time.monotonic())
-        if is_busy:
-            os.write(writes, b"r")
-            time.sleep(0.1)
-        else:
-            threading.Timer(0.3, os.write, (writes, b"r")).start()
-
-    for task in [loop.begin(reader), loop.begin(writer)]:
-        task.join(PATIENCE_S)
-    os.close(reads)
-    os.close(writes)
-    assert (seen[0] <= sent[0]) is is_busy
-
-
 def test_a_wait_ends_in_time(loop: EventLoop) -> None:
     passed: list[float] = []
 

@@ -57,24 +57,6 @@ def test_messages_larger_than_the_socket_arrive_whole_and_in_order(
         assert reading.result(PATIENCE_S) == wanted
 
 
-def test_it_tells_whether_a_message_was_there_or_waited_for(
-    ends: tuple[UnixSocket, socket.socket],
-) -> None:
-    """Its first bytes are not enough."""
-    unix_socket, end = ends
-    whole = frame(b"hello")
-    end.sendall(whole + whole)
-    for _ in range(2):
-        assert (unix_socket.receive(PATIENCE_S), unix_socket.was_there) == (b"hello", True)
-    with ThreadPoolExecutor(1) as threads:
-        for first in (0, 1, 6):
-            end.sendall(whole[:first])
-            received = threads.submit(unix_socket.receive, PATIENCE_S)
-            time.sleep(0.05)
-            end.sendall(whole[first:])
-            assert (received.result(PATIENCE_S), unix_socket.was_there) == (b"hello", False)
-
-
 def test_what_was_not_sent_in_time_is_sent_later(ends: tuple[UnixSocket, socket.socket]) -> None:
     unix_socket, end = ends
     message = noise(100_000)

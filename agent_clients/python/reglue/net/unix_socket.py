@@ -39,8 +39,6 @@ class UnixSocket:
         self._socket = connection
         self._most = max_message_bytes
         self._buffer = memoryview(bytearray(min(_ROOM, _HEADER + max_message_bytes)))
-        self.was_there = False
-        """Whether the last `receive` found its message whole, and did not wait for any of it."""
         self._held = 0  # bytes at the buffer's beginning that were read and not taken
         self._spin = AdaptiveSpin()
         self._readable, self._writable = select.poll(), select.poll()
@@ -109,17 +107,14 @@ class UnixSocket:
 
     def receive(self, timeout_s: float | None = None) -> bytes | None:
         """The next message; None if it has not come whole in time. Raises UnixSocketEnded."""
-        self.was_there = True
         if self._held and (message := self._take()) is not None:
             return message
         looks = timeout_s == 0
         until = math.inf if timeout_s is None else time.monotonic() + timeout_s
-        if not (looks or self._readable.poll(0)):
-            self.was_there = False
-            if not (self._spin.pays() and self._spin.spin(self._readable)):
-                first_s = _LOOK_UP_S if timeout_s is None else min(timeout_s, _LOOK_UP_S)
-                if not (self._readable.poll(1000 * first_s) or _is_ready(self._readable, until)):
-                    return None
+        if not (looks or (self._spin.pays() and self._spin.spin(self._readable))):
+            first_s = _LOOK_UP_S if timeout_s is None else min(timeout_s, _LOOK_UP_S)
+            if not (self._readable.poll(1000 * first_s) or _is_ready(self._readable, until)):
+                return None
         while True:
             try:
                 room = self._buffer[self._held :] if self._held else self._buffer
@@ -133,10 +128,7 @@ class UnixSocket:
             self._held += count
             if (message := self._take()) is not None:
                 return message
-            if looks:
-                return None
-            self.was_there = False
-            if not _is_ready(self._readable, until):
+            if not (looks or _is_ready(self._readable, until)):
                 return None
 
     def shut(self) -> None:
