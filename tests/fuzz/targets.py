@@ -232,7 +232,7 @@ def _openenv_schemas(data: bytes) -> None:
 
 
 def _openenv_answer(data: bytes) -> None:
-    """What an OpenEnv server says is to be seen."""
+    """Read an observation of an OpenEnv server, and write it again."""
     fields = Fields("observation", _OPENENV, {}, ())
     columns = {spec.name: spec.empty(1) for spec in fields.specs}
     fields.read(json_object("an answer", data), columns, 0)

@@ -187,7 +187,7 @@ class Poll:
         del self._watched[_number(descriptor)]
 
     def poll(self, timeout: float | None = None) -> list[tuple[int, int]]:
-        """What can be read, or was closed; waits `timeout` milliseconds, None: for ever."""
+        """Descriptors to read, or closed; waits `timeout` milliseconds, None: for ever."""
         if not (found := self._found()) and timeout != 0:
             now = scheduler()
             until = math.inf if timeout is None or timeout < 0 else now.now + timeout / 1000

@@ -14,7 +14,7 @@ _NO_SLOT = 99
 
 
 def sent(message: bytes, how: str) -> list[bytes]:
-    """What is sent in the place of an agent's message: other messages than actions stay."""
+    """The messages sent in place of an agent's: those that are not actions stay."""
     reply = AgentReply.FromString(message)
     if not reply.HasField("actions"):
         return [message]

@@ -396,7 +396,7 @@ class EnvironmentFull(EnvironmentFault):
 
 
 class EnvironmentLost(EnvironmentFault):
-    """What an environment needs is gone, such as a server that it calls: it can play no more.
+    """An environment lost something it needs, such as a server it calls, and can play no more.
 
     An Environment or a World may raise it. Any other exception is a fault of its slots alone.
     """

@@ -91,7 +91,7 @@ class Game(Environment):  # type: ignore[misc]
         return self.seen(self.at[2] / 3, action.say, self.at[2])
 
     def seen(self, reward: float | None, heard: str, last: float | None) -> Seen:
-        """What there is to see."""
+        """The observation of the state now."""
         return Seen(
             pose=Pose(at=(self.at[0], self.at[1], self.at[2]), legs=(self.ticks, "é")),
             ticks=self.ticks,

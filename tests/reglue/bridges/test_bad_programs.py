@@ -96,7 +96,7 @@ def hang(peer: WirePeer) -> None:
 
 
 def of_any(code: int) -> dict[str, tuple[Plays, tuple[object, ...]]]:
-    """What is wrong with the answer to any call, and what the error names."""
+    """Wrong answers to any call, each with the parts of its error."""
     head = struct.Struct("!ii").pack
     return {
         "another kind": (answer(2), ("agent_connection",)),
@@ -113,7 +113,7 @@ def of_any(code: int) -> dict[str, tuple[Plays, tuple[object, ...]]]:
 
 
 def of_numbers(code: int, before: bytes = b"") -> dict[str, tuple[Plays, tuple[object, ...]]]:
-    """What is wrong with numbers; `before` is what stands before them."""
+    """Wrong answers where numbers are wanted; `before` precedes the numbers."""
     return {
         "text for numbers": (answer(code, text("fourteen words")), ()),
         "nothing for numbers": (answer(code), ()),

@@ -46,7 +46,7 @@ def as_json(told: list[Any]) -> Any:
 
 @pytest.fixture(scope="module")
 def wanted() -> Any:
-    """What an experiment is told by RL-Glue's hub."""
+    """The answers of RL-Glue's hub to an experiment."""
     return as_json(legacy_programs.play(Original()))
 
 

@@ -32,7 +32,7 @@ SAID = {
     "kind": ("got leave_world as the answer", "wanted step"),
     "empty": ("got None as the answer", "wanted step"),
 }
-"""What is said of each failure, after the server and the slot."""
+"""Parts of the error of each failure, after the server and the slot."""
 
 
 def test_what_is_said_of_each_failure_is_tested() -> None:

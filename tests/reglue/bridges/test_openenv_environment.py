@@ -202,7 +202,7 @@ def test_a_server_of_tools_alone_is_refused(theirs: ModuleType) -> None:
 
 @pytest.mark.slow
 def test_their_own_example_is_played(tmp_path: Path, theirs: ModuleType) -> None:
-    """What `openenv init` writes: it echoes texts, and has one environment at once."""
+    """The server that `openenv init` writes echoes texts, and has one environment at once."""
     from openenv.core.generic_client import GenericEnvClient
 
     with theirs.example(tmp_path) as url:

@@ -48,7 +48,7 @@ def test_every_program_hears_the_originals_bytes(case: str) -> None:
 
 
 def lines_of(case: str, who: str) -> list[Line]:
-    """What a program receives and sends, with a task spec string that is one."""
+    """The lines that a program receives and sends, with a valid task spec string."""
     task = text(task_spec_to_string(SPEC))
     lines = []
     for line in CASES[case]["ours"]:

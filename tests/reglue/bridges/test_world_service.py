@@ -67,7 +67,7 @@ def client() -> Iterator[connection.Connection]:
 
 
 class _Created:
-    """What the cases of dm_env_rpc's suite share: a connection to the server of `address`."""
+    """The base of dm_env_rpc's cases: a connection to the server of `address`, and a world."""
 
     address: str
 

@@ -287,7 +287,7 @@ def test_the_help_of_every_command_and_of_every_group_has_an_example(say: Say) -
 
 
 def helps_of(words: str, command: Any) -> dict[str, str]:
-    """What Typer shows of a command and of those below it."""
+    """The help of a command and of those below it, by its words."""
     below = getattr(command, "commands", {})
     helps = [helps_of(f"{words} {name}", each) for name, each in below.items()]
     return {words: command.help} | {name: text for each in helps for name, text in each.items()}

@@ -201,7 +201,7 @@ class SocketStream:
 
 
 def _tried(what: str, call: Callable[[], _T], wait: Wait, *, is_patient: bool) -> _T:
-    """What a call to a server returns that may be away, and then raises OSError.
+    """The result of a call to a server; the call raises OSError while the server is away.
 
     `is_patient`: it is called again until the answers are late; then EnvironmentLost is raised.
     Errors begin with `what`. Raises EnvironmentFault.
