@@ -107,7 +107,7 @@ PROMISES: list[tuple[float, str, str, Place]] = [
     (20, EXACTNESS, "at least 20 observations", "glue_server.agent.repetition:_LEAST_ROWS"),
     (100, EXACTNESS, "One turn in 100", "glue_server.agent.repetition:_SHARE"),
     (50, EXACTNESS, "are replayed: 50, or", "reglue_bench.runs.repeatability:_LEAST_STEPS"),
-    (400, EXACTNESS, "/400 of the run's steps", "reglue_bench.runs.repeatability:_SHARE"),
+    (400, EXACTNESS, "/400 of the turns of the run", "reglue_bench.runs.repeatability:_SHARE"),
     (
         10,
         TRAIN,
