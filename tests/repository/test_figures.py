@@ -47,9 +47,7 @@ def of_loop(ours: str, episodes: int) -> str:
 MADE = "gymnasium.make_vec, sync, 8 CartPoles"
 IN_PROCESS = beside(MADE, "make_vec in its process, 8 CartPoles")
 ON_SOCKET = beside(MADE, "make_vec over a Unix socket, 8 CartPoles")
-LONG = beside(
-    "gymnasium.make_vec, sync, 8 MountainCars", "make_vec in its process, 8 MountainCars"
-)
+LONG = beside("gymnasium.make_vec, sync, 8 MountainCars", "make_vec in its process, 8 MountainCars")
 MT10 = "make_vec over a Unix socket, MT10, beside Meta-World's AsyncVectorEnv"
 MANY = "turns/s of 64 agents ÷ of the best number of them"
 MANY_GRPC = "turns/s of 64 agents over gRPC ÷ of the best number of them"
