@@ -10,7 +10,8 @@ import numpy as np
 
 from reglue_bench.formatting import count, number, percent, percents, plural, points, value
 from reglue_bench.plots import task_plots
-from reglue_bench.plots.figures import NamedRun, Plot, colour
+from reglue_bench.plots.compared import colours
+from reglue_bench.plots.figures import NamedRun, Plot
 from reglue_bench.plots.learning_plots import PlottedScore, learning_plots
 from reglue_bench.renderers.renderer import (
     Renderer,
@@ -326,9 +327,9 @@ def _performance_facts(result: Result) -> Sentences:
 
 
 def _performance_plots(runs: Sequence[NamedRun], alike: Sequence[int], prefix: str) -> list[Plot]:
-    agents = []
+    agents, shades = [], colours(runs)
     for place in alike:
-        (name, result), shade = runs[place], colour(place)
+        (name, result), shade = runs[place], shades[place]
         score = _performance(result)
         lowest = lowest_of(result.parameters, score.runs)
         agents.append(PlottedScore(name, score, shade, lowest))

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from reglue_bench import evaluate
 from reglue_bench.plots.curves import step_lines
 from reglue_bench.plots.learning_plots import training_plots
+from reglue_bench.renderers.kinds import PERFORMANCE
 from reglue_bench.report.page import draw_report
 from reglue_bench.results.result import Result
 from reglue_bench.terminal.summary import training_lines
 from tests.reglue_bench.agents import Seeded
+from tests.reglue_bench.toys import online_plan, play
 
 
 def trained(seed: int = 0, label: str = "seeded") -> Result:
@@ -44,6 +48,20 @@ def test_runs_of_one_label_are_training_seeds_of_one_line() -> None:
     comparison = draw_report(runs).comparison
     assert comparison is not None
     assert "compare-checkpoint-success" in [plot.id for plot in comparison.plots]
+
+
+def test_training_seeds_of_one_label_share_the_colour_of_their_learning_curves(
+    tmp_path: Path,
+) -> None:
+    runs: list[Result] = []
+    for label, seed in (("a", 1), ("a", 2), ("b", 1)):
+        result = play(tmp_path / f"{label}{seed}", online_plan(runs=2), Seeded())
+        agent = result.agent.model_copy(update={"label": label, "training_seed": seed})
+        runs.append(result.model_copy(update={"agent": agent}))
+    named = [(f"{each.agent.label}{each.agent.training_seed}", each) for each in runs]
+    [curve, *_] = PERFORMANCE.plots(named, [0, 1, 2], "x")
+    first, second, other = (shade for shade, _ in curve.legend)
+    assert first == second != other
 
 
 def test_a_line_has_the_steps_at_which_every_run_has_episodes() -> None:
